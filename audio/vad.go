@@ -1,0 +1,12 @@
+package audio
+
+// VADFrame is the number of samples, at SpeechRate, that a VAD scores at a time: 32 ms.
+const VADFrame = 512
+
+// VAD tells speech from everything else, for one caller. Frames come in order, none left out.
+type VAD interface {
+	// Speech returns the probability, 0 to 1, that the frame of VADFrame samples holds speech.
+	Speech(frame PCM) (float32, error)
+	// Close frees what the VAD holds. No other method may be called after it.
+	Close() error
+}

@@ -1,0 +1,38 @@
+// Package tts is what the pipeline knows of voices.
+package tts
+
+import (
+	"context"
+	"iter"
+
+	"riposte/audio"
+)
+
+// Synthesizer speaks. It is safe for use by many callers at once.
+type Synthesizer interface {
+	// Rate returns the rate of the sound in hertz. It never changes.
+	Rate() int
+	// Speak yields the sound of text in order, the first part as soon as it exists. Text without anything to
+	// pronounce yields nothing. After an error it yields nothing more. Breaking out of the loop, or the end of ctx,
+	// stops the voice within 50 ms.
+	Speak(ctx context.Context, text string, o Options) iter.Seq2[audio.PCM, error]
+}
+
+// Options says how text is to be spoken. The zero value is ready to use.
+type Options struct {
+	Speed float32 // 1 is the voice's own pace, 2 twice as fast; 0 means 1.
+}
+
+// SynthesizerFunc lets a function with a fixed rate be a Synthesizer.
+type SynthesizerFunc struct {
+	Hz int
+	Fn func(ctx context.Context, text string, o Options) iter.Seq2[audio.PCM, error]
+}
+
+// Rate returns f.Hz.
+func (f SynthesizerFunc) Rate() int { return f.Hz }
+
+// Speak calls f.Fn.
+func (f SynthesizerFunc) Speak(ctx context.Context, text string, o Options) iter.Seq2[audio.PCM, error] {
+	return f.Fn(ctx, text, o)
+}
