@@ -1,0 +1,97 @@
+package budget
+
+import (
+	"sync"
+	"time"
+)
+
+// Mark names a moment in a turn.
+type Mark string
+
+// The marks of a turn, in the order in which they usually come.
+const (
+	SpeechEnd    Mark = "speech_end"    // The caller's last voiced sample, on the audio clock: the turn's zero.
+	Received     Mark = "received"      // The frame that holds it has reached the recogniser. Mic ends.
+	Decided      Mark = "decided"       // The turn was found to be over.
+	Final        Mark = "final"         // The text is final and the turn decided. STT ends.
+	FirstToken   Mark = "first_token"   // The model has begun to answer.
+	FirstClause  Mark = "first_clause"  // There is something to speak. LLM ends.
+	FirstAudio   Mark = "first_audio"   // The voice has made its first sound, audible or not.
+	FirstAudible Mark = "first_audible" // The first audible sound has left for the caller. TTS ends.
+	Done         Mark = "done"          // The answer's last sound has left for the caller.
+)
+
+// ends says with which mark each stage ends; a stage begins where the one before it ended.
+var ends = [len(Stages)]Mark{Received, Final, FirstClause, FirstAudible}
+
+// Turn collects the marks of one turn. It is safe for use by several goroutines.
+type Turn struct {
+	speechEnd time.Time
+
+	mu    sync.Mutex
+	marks []stamp
+}
+
+type stamp struct {
+	mark Mark
+	at   time.Time
+}
+
+// NewTurn returns a turn whose clock began at the caller's last voiced sample, which is always in the past.
+func NewTurn(speechEnd time.Time) *Turn {
+	return &Turn{speechEnd: speechEnd}
+}
+
+// Mark notes that m happened at the given time. Only the first time counts.
+func (t *Turn) Mark(m Mark, at time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, s := range t.marks {
+		if s.mark == m {
+			return
+		}
+	}
+	t.marks = append(t.marks, stamp{m, at})
+}
+
+// Report says how the turn went by the plan p. It may be asked for at any time; a turn that was never answered aloud
+// has no verdict.
+func (t *Turn) Report(p Plan) Report {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+
+	r := Report{Plan: p, SpeechEnd: t.speechEnd, Stages: make(map[Stage]time.Duration), Marks: make(map[Mark]time.Duration)}
+	r.Marks[SpeechEnd] = 0
+	for _, s := range t.marks {
+		r.Marks[s.mark] = s.at.Sub(t.speechEnd)
+	}
+	var begin time.Duration
+	for i, s := range Stages {
+		end, ok := r.Marks[ends[i]]
+		if !ok {
+			return r
+		}
+		end = max(end, begin) // a stage that ran ahead of the one before it took no time of its own
+		r.Stages[s] = end - begin
+		begin = end
+	}
+	r.Total = begin
+	r.Verdict = Met
+	if r.Total > p.Total() {
+		r.Verdict = Over
+		r.Blame = blame(r.Stages, p)
+	}
+	return r
+}
+
+// blame returns the stage that overran its share by most.
+func blame(took map[Stage]time.Duration, p Plan) Stage {
+	var worst Stage
+	var excess time.Duration
+	for _, s := range Stages {
+		if e := took[s] - p.Share(s); e > excess {
+			worst, excess = s, e
+		}
+	}
+	return worst
+}
