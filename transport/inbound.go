@@ -1,0 +1,67 @@
+package transport
+
+import (
+	"time"
+
+	"riposte/audio"
+)
+
+// Inbound is what a caller does.
+type Inbound interface{ isInbound() }
+
+// Sound is what came from the caller's microphone.
+type Sound struct {
+	PCM  audio.PCM // The receiver owns it.
+	Rate int       // In hertz; it may change within a call.
+	At   time.Time // When its last sample arrived here.
+}
+
+// Commit says that what the caller has said since the last turn is a turn of its own.
+type Commit struct{ Ref string }
+
+// Clear asks to forget what the caller has said since the last turn.
+type Clear struct{ Ref string }
+
+// Configure replaces the call's settings, from the next thing on that uses them.
+type Configure struct{ Settings Settings }
+
+// Add puts a written message into the conversation. It asks for no answer.
+type Add struct {
+	Ref  string
+	Item Item
+}
+
+// Truncate says how much of an answer the caller has heard.
+type Truncate struct {
+	Ref   string
+	Item  string        // The answer's item.
+	Heard time.Duration // Of the answer's own sound.
+}
+
+// Respond asks for an answer to the conversation as it stands.
+type Respond struct {
+	Ref string
+	// Instructions replace the call's own for this answer unless nil.
+	Instructions *string
+	// MaxTokens replaces the call's own for this answer unless 0.
+	MaxTokens int
+	// Written replaces the call's own for this answer unless nil.
+	Written *bool
+	// Metadata comes back with the answer.
+	Metadata map[string]string
+}
+
+// Cancel ends the answer that is being given.
+type Cancel struct {
+	Ref      string
+	Response string // Only this one, unless empty.
+}
+
+func (Sound) isInbound()     {}
+func (Commit) isInbound()    {}
+func (Clear) isInbound()     {}
+func (Configure) isInbound() {}
+func (Add) isInbound()       {}
+func (Truncate) isInbound()  {}
+func (Respond) isInbound()   {}
+func (Cancel) isInbound()    {}

@@ -1,0 +1,129 @@
+package transport
+
+import (
+	"time"
+
+	"riposte/audio"
+	"riposte/budget"
+	"riposte/llm"
+)
+
+// Outbound is what the service tells a caller. Times of the caller's sound count from the call's first sample.
+type Outbound interface{ isOutbound() }
+
+// SpeechStarted says that the caller has begun to speak.
+type SpeechStarted struct {
+	Item string // What the speech will be, once it is a turn.
+	At   time.Duration
+}
+
+// SpeechStopped says that the caller's turn is over.
+type SpeechStopped struct {
+	Item string
+	At   time.Duration
+}
+
+// Committed says that what the caller said is now part of the conversation.
+type Committed struct {
+	Item     string
+	Previous string // The item before it; empty for the first.
+}
+
+// Cleared answers Clear.
+type Cleared struct{}
+
+// Added says that a written message is part of the conversation.
+type Added struct {
+	Item     Item
+	Previous string
+}
+
+// Truncated answers Truncate.
+type Truncated struct {
+	Item  string
+	Heard time.Duration
+}
+
+// Transcribed is what the recogniser made of an item.
+type Transcribed struct {
+	Item   string
+	Text   string // Empty when there were no words in it.
+	Speech time.Duration
+}
+
+// TranscriptionFailed says that an item could not be recognised.
+type TranscriptionFailed struct {
+	Item string
+	Err  error
+}
+
+// ResponseStarted is the beginning of an answer. Everything of one answer lies between this and its ResponseDone, and
+// answers never overlap.
+type ResponseStarted struct{ Response Response }
+
+// Words are the next part of an answer, sent together with the first sound of them.
+type Words struct {
+	Response Response
+	Text     string
+}
+
+// Voice is the next part of an answer's sound, at the rate that the settings ask for.
+type Voice struct {
+	Response Response
+	PCM      audio.PCM // Only valid until Send returns.
+}
+
+// ResponseDone is the end of an answer.
+type ResponseDone struct {
+	Response Response
+	Status   Status
+	Reason   string // For Cancelled: "turn_detected" or "client_cancelled"; for Incomplete: "max_output_tokens".
+	Err      error  // For Failed.
+	Text     string // All of it, whether it was heard or not.
+	Voice    time.Duration
+	Usage    llm.Usage
+}
+
+// Status is how an answer ended.
+type Status string
+
+// The ends of an answer.
+const (
+	Completed  Status = "completed"
+	Cancelled  Status = "cancelled"
+	Incomplete Status = "incomplete"
+	Failed     Status = "failed"
+)
+
+// TurnReport says, after an answer's end, what the turn took.
+type TurnReport struct {
+	Response   string
+	Items      []string // What the caller said that this answers.
+	Transcript string
+	Answer     string // What the caller heard of it.
+	Continued  bool   // The caller went on before anything was heard: the next turn answers this one too.
+	Report     budget.Report
+}
+
+// Fault tells of something that went wrong with the call or with one thing that the caller did.
+type Fault struct {
+	Ref     string // What the caller did, if that was it.
+	Code    string // For programs, such as "input_audio_buffer_commit_empty".
+	Message string // For people: what is wrong and how to mend it.
+	Ours    bool   // It is not the caller's doing.
+}
+
+func (SpeechStarted) isOutbound()       {}
+func (SpeechStopped) isOutbound()       {}
+func (Committed) isOutbound()           {}
+func (Cleared) isOutbound()             {}
+func (Added) isOutbound()               {}
+func (Truncated) isOutbound()           {}
+func (Transcribed) isOutbound()         {}
+func (TranscriptionFailed) isOutbound() {}
+func (ResponseStarted) isOutbound()     {}
+func (Words) isOutbound()               {}
+func (Voice) isOutbound()               {}
+func (ResponseDone) isOutbound()        {}
+func (TurnReport) isOutbound()          {}
+func (Fault) isOutbound()               {}

@@ -1,0 +1,50 @@
+package transport
+
+import (
+	"time"
+
+	"riposte/llm"
+)
+
+// Settings are how one call is to be held. A wire fills in what its caller asked for over the service's own.
+type Settings struct {
+	Instructions string
+	Language     string // ISO 639-1 of what the caller speaks; empty lets the recogniser find out.
+	Vocabulary   string // Words that are likely in what the caller says.
+	Rate         int    // Of the sound that goes to the caller, in hertz.
+	Speed        float32
+	Written      bool // Answers are text, without sound.
+	Sampling     llm.Sampling
+	MaxTokens    int        // Of one answer; 0 is the model's own limit.
+	Detection    *Detection // nil: the caller commits turns and asks for answers.
+}
+
+// Detection says how the service notices that a caller speaks.
+type Detection struct {
+	Threshold float32       // Speech probability from which sound counts as speech.
+	Padding   time.Duration // Sound before the speech that is listened to as well.
+	Silence   time.Duration // How much silence ends a turn.
+	Respond   bool          // Answer every turn.
+	Interrupt bool          // Speech ends the answer that is being given.
+}
+
+// Item is a message in a conversation.
+type Item struct {
+	ID   string
+	Role llm.Role
+	Text string
+	// After is the item that it follows: empty for the last one so far, Root for the very beginning.
+	After string
+}
+
+// Root stands for the place before the first item.
+const Root = "root"
+
+// Response is an answer that is being given.
+type Response struct {
+	ID       string
+	Item     string // The answer's item in the conversation.
+	Previous string // The item before it.
+	Written  bool
+	Metadata map[string]string
+}
