@@ -1,0 +1,205 @@
+// Package whisper hears speech with whisper.cpp inside this process. One Engine holds the weights once and a pool of
+// recognisers, each with its own state and its own thread.
+package whisper
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"sync"
+	"time"
+
+	"riposte/audio"
+	"riposte/stt"
+)
+
+// Engine is a stt.Transcriber on a Whisper model. Its exported fields are options, to be set before Open; between Open
+// and Close any number of goroutines may call Transcribe.
+type Engine struct {
+	Model    string       // The file of the model, in ggml's format.
+	Threads  int          // Threads for one transcription. It defaults to 2, or 1 on a single core.
+	States   int          // Transcriptions at once. It defaults to the cores divided by Threads, and at least 1.
+	Language string       // What Options without a language mean. It defaults to "": the model finds out, at the price of a second encoder pass.
+	Log      *slog.Logger // Where whisper's own words go, at debug level. It defaults to nowhere.
+
+	model   *model
+	jobs    chan job
+	life    context.Context
+	end     context.CancelCauseFunc
+	workers sync.WaitGroup
+}
+
+var _ stt.Transcriber = (*Engine)(nil)
+
+// job is one piece of speech on its way to a worker.
+type job struct {
+	ctx     context.Context
+	samples []float32 // Owned by the worker from here on.
+	o       stt.Options
+	out     chan<- outcome // With room for one, so that a worker never waits for a caller who has gone.
+}
+
+type outcome struct {
+	said saying
+	err  error
+}
+
+// Open checks and loads the model, makes the recognisers and lets each hear a second of noise, so that the first caller
+// does not pay for it. When it fails nothing is left to close.
+func (e *Engine) Open(ctx context.Context) error {
+	e.Threads = orDefault(e.Threads, min(2, runtime.NumCPU()))
+	e.States = orDefault(e.States, max(1, runtime.NumCPU()/e.Threads))
+	if e.Log == nil {
+		e.Log = slog.New(slog.DiscardHandler)
+	}
+	if err := checkFile(e.Model); err != nil {
+		return err
+	}
+	m, words, err := loadModel(e.Model)
+	e.logWords(words)
+	if err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrModel, e.Model, err)
+	}
+	if e.Language != "" && !m.knows(e.Language) {
+		m.free()
+		return fmt.Errorf("%w: %q, by %s", ErrLanguage, e.Language, e.Model)
+	}
+	e.model = m
+	e.jobs = make(chan job)
+	e.life, e.end = context.WithCancelCause(context.Background())
+	ready := make(chan error, e.States)
+	for range e.States {
+		e.workers.Go(func() { e.work(ctx, ready) })
+	}
+	for range e.States {
+		if err := <-ready; err != nil {
+			e.Close()
+			return fmt.Errorf("open whisper: %w", err)
+		}
+	}
+	return nil
+}
+
+// Close ends every transcription with ErrClosed, waits until the last recogniser has stopped and frees the model.
+// It may be called again, but not at the same time.
+func (e *Engine) Close() error {
+	if e.model == nil {
+		return nil
+	}
+	e.end(ErrClosed)
+	e.workers.Wait()
+	e.model.free()
+	e.model = nil
+	return nil
+}
+
+// Transcribe returns what was said in speech. It waits for a free recogniser, and reports the wait in the transcript. When
+// ctx ends, it returns its cause at once; the recogniser stops behind it at the next step of its computation.
+func (e *Engine) Transcribe(ctx context.Context, speech audio.PCM, o stt.Options) (stt.Transcript, error) {
+	if e.life == nil {
+		return stt.Transcript{}, ErrClosed
+	}
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil) // Whoever leaves early takes the job along.
+	defer context.AfterFunc(e.life, func() { end(ErrClosed) })()
+	if o.Language == "" {
+		o.Language = e.Language
+	}
+	t := stt.Transcript{Language: o.Language, Speech: speech.Duration(audio.SpeechRate)}
+	if len(speech) == 0 || ctx.Err() != nil {
+		return t, context.Cause(ctx)
+	}
+	out := make(chan outcome, 1)
+	start := time.Now()
+	select {
+	case e.jobs <- job{ctx: ctx, samples: speech.AppendFloats(make([]float32, 0, len(speech))), o: o, out: out}:
+		t.Queued = time.Since(start)
+	case <-ctx.Done():
+		return stt.Transcript{}, context.Cause(ctx)
+	}
+	select {
+	case r := <-out:
+		if r.err != nil {
+			return stt.Transcript{}, fmt.Errorf("whisper: %w", r.err)
+		}
+		t.Text, t.Language = r.said.text, r.said.language
+		return t, nil
+	case <-ctx.Done():
+		return stt.Transcript{}, context.Cause(ctx)
+	}
+}
+
+// work is one recogniser's life. Its thread is its own and dies with it: OpenMP keeps a team of threads for each thread
+// that computes, and a goroutine that wandered would leave one on every thread it met.
+func (e *Engine) work(ctx context.Context, ready chan<- error) {
+	runtime.LockOSThread()
+	ear, words, err := e.model.newEar()
+	e.logWords(words)
+	if err != nil {
+		ready <- err
+		return
+	}
+	defer ear.close()
+	err = e.serve(ear, ctx, func() error {
+		_, err := ear.decode(quietNoise(), request{threads: e.Threads, window: minWindow, tokens: 1, language: "en"})
+		return err
+	})
+	ready <- err
+	for {
+		select {
+		case <-e.life.Done():
+			return
+		case j := <-e.jobs:
+			var said saying
+			err := e.serve(ear, j.ctx, func() (err error) {
+				said, err = (&listener{ear: ear, threads: e.Threads}).listen(j.samples, j.o)
+				return err
+			})
+			j.out <- outcome{said, err}
+		}
+	}
+}
+
+// serve runs f, and stops the ear when ctx ends before f does: then the error is the cause.
+func (e *Engine) serve(ear *ear, ctx context.Context, f func() error) error {
+	fired := make(chan struct{})
+	unhook := context.AfterFunc(ctx, func() {
+		ear.stop()
+		close(fired)
+	})
+	err := f()
+	if !unhook() {
+		<-fired // A stop on its way must not reach the next job.
+	}
+	ear.ready()
+	e.logWords(takeLog())
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+func (e *Engine) logWords(words string) {
+	if words != "" {
+		e.Log.Debug("whisper says", "words", words)
+	}
+}
+
+// quietNoise returns a second of noise at about -60 dBFS, always the same.
+func quietNoise() []float32 {
+	noise := make([]float32, audio.SpeechRate)
+	x := uint32(1)
+	for i := range noise {
+		x = x*1664525 + 1013904223
+		noise[i] = (float32(x>>8)/(1<<23) - 1) * 0.0017
+	}
+	return noise
+}
+
+func orDefault(v, d int) int {
+	if v > 0 {
+		return v
+	}
+	return d
+}

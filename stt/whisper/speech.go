@@ -1,0 +1,102 @@
+package whisper
+
+import (
+	"math"
+	"strings"
+	"unicode"
+
+	"riposte/audio"
+)
+
+// levelFrame is the stretch over which levels are taken: 20 ms.
+const levelFrame = audio.SpeechRate / 50
+
+// silenceLevel is the level in dBFS below which nothing can be understood: a whisper across a room into a telephone is at
+// about -55, the rounding of 16-bit samples at -98.
+const silenceLevel = -66
+
+// silent reports whether no 20 ms of samples are loud enough to be speech.
+func silent(samples []float32) bool {
+	for len(samples) > 0 {
+		n := min(levelFrame, len(samples))
+		if power(samples[:n])/float64(n) > math.Pow(10, silenceLevel/10.) {
+			return false
+		}
+		samples = samples[n:]
+	}
+	return true
+}
+
+// quietest returns where between from and to the 100 ms around are the quietest: the place to cut.
+func quietest(samples []float32, from, to int) int {
+	const half = audio.SpeechRate / 20
+	best, least := from, math.Inf(1)
+	for at := from; at <= to; at += audio.SpeechRate / 100 {
+		if p := power(samples[max(0, at-half):min(len(samples), at+half)]); p < least {
+			best, least = at, p
+		}
+	}
+	return best
+}
+
+func power(samples []float32) float64 {
+	var sum float64
+	for _, x := range samples {
+		sum += float64(x) * float64(x)
+	}
+	return sum
+}
+
+// The gates of speech: the model's doubt that anybody spoke together with its doubt in the words. Either alone is often
+// wrong.
+const (
+	noSpeechGate = 0.6
+	logProbGate  = -1.0
+)
+
+// speech reports whether the words were spoken, and not read into noise.
+func (h heard) speech() bool {
+	return h.noSpeech <= noSpeechGate || h.logProb() >= logProbGate
+}
+
+// logProb returns the mean log-probability of the tokens, 0 when there are none.
+func (h heard) logProb() float64 {
+	if len(h.tokens) == 0 {
+		return 0
+	}
+	var sum float64
+	for _, t := range h.tokens {
+		sum += float64(t.logProb)
+	}
+	return sum / float64(len(h.tokens))
+}
+
+// words joins the tokens and leaves out what stands for sounds: [applause], (drumming), *sighs*, ♪ a tune ♪. What is left
+// without a letter or a digit is not words.
+func words(tokens []token) string {
+	var b strings.Builder
+	for _, t := range tokens {
+		b.WriteString(t.text)
+	}
+	s := strings.ToValidUTF8(b.String(), "")
+	for _, pair := range []string{"[]", "()", "{}", "**", "♪♪", "♫♫"} {
+		r := []rune(pair)
+		s = without(s, string(r[0]), string(r[1]))
+	}
+	if !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
+		return ""
+	}
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// without leaves out everything from each open to the next shut, or to the end.
+func without(s, open, shut string) string {
+	for {
+		before, rest, found := strings.Cut(s, open)
+		if !found {
+			return s
+		}
+		_, after, _ := strings.Cut(rest, shut)
+		s = before + " " + after
+	}
+}
