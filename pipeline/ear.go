@@ -1,0 +1,125 @@
+package pipeline
+
+import (
+	"fmt"
+	"time"
+
+	"riposte/audio"
+	"riposte/transport"
+)
+
+// ear listens to one caller: it brings the sound to the recogniser's rate, keeps it, knows when each sample was captured,
+// and notices when somebody speaks. Positions are samples of the call at audio.SpeechRate. It is used by one goroutine.
+type ear struct {
+	vad  audio.VAD
+	ends audio.Endpointer
+	tape *audio.Tape
+
+	clock     *audio.Clock
+	resampler *audio.Resampler
+	rate      int           // Of the sound that comes in now.
+	came      time.Duration // How much came in before the present rate began,
+	samples   int64         // and how many samples since.
+
+	frame audio.PCM // What does not fill a VAD frame yet.
+	since int64     // Where the sound begins that belongs to no turn yet.
+
+	voiced   int64     // The last voiced sample so far,
+	received time.Time // and when its frame got here.
+}
+
+func newEar(vad audio.VAD, keep time.Duration) *ear {
+	return &ear{
+		vad:   vad,
+		tape:  audio.NewTape(audio.SpeechRate, keep),
+		clock: audio.NewClock(audio.SpeechRate),
+	}
+}
+
+// take brings sound in and returns it at audio.SpeechRate.
+func (e *ear) take(snd transport.Sound) (audio.PCM, error) {
+	if e.rate != snd.Rate {
+		r, err := audio.OpenResampler(snd.Rate, audio.SpeechRate)
+		if err != nil {
+			return nil, err
+		}
+		e.close()
+		e.came += audio.Duration(int(e.samples), max(e.rate, 1))
+		e.rate, e.samples, e.resampler = snd.Rate, 0, r
+	}
+	e.samples += int64(len(snd.PCM))
+	// What arrived is counted at the rate at which it came: the resampler holds some back, but that has arrived as well.
+	arrived := audio.Samples(e.came+audio.Duration(int(e.samples), e.rate), audio.SpeechRate)
+	e.clock.Arrived(arrived-int(e.clock.Position()), snd.At)
+	pcm := e.resampler.Write(snd.PCM)
+	e.tape.Write(pcm)
+	return pcm, nil
+}
+
+// listen steps through the frames of pcm, which take has returned, and calls on for each event.
+func (e *ear) listen(pcm audio.PCM, d *transport.Detection, now time.Time, on func(audio.Event) error) error {
+	e.ends.Threshold, e.ends.Silence = d.Threshold, d.Silence
+	e.frame = append(e.frame, pcm...)
+	for len(e.frame) >= audio.VADFrame {
+		frame := e.frame[:audio.VADFrame]
+		p, err := e.vad.Speech(frame)
+		if err != nil {
+			return fmt.Errorf("voice activity: %w", err)
+		}
+		event := e.ends.Step(p, frame)
+		if v := e.ends.LastVoiced(); v != e.voiced {
+			e.voiced, e.received = v, now
+		}
+		e.frame = append(e.frame[:0], e.frame[audio.VADFrame:]...)
+		if event == audio.None {
+			continue
+		}
+		if err := on(event); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// speech returns the sound of the present turn, with the given length of sound before it.
+func (e *ear) speech(padding time.Duration) audio.PCM {
+	from := max(e.since, e.ends.Start()-int64(audio.Samples(padding, audio.SpeechRate)))
+	pcm, _ := e.tape.Slice(from, e.tape.End())
+	return pcm
+}
+
+// uncommitted returns the sound that belongs to no turn yet.
+func (e *ear) uncommitted() audio.PCM {
+	pcm, _ := e.tape.Slice(e.since, e.tape.End())
+	return pcm
+}
+
+// commit makes what was heard so far part of a turn, or forgets it.
+func (e *ear) commit() {
+	e.ends.Reset()
+	e.since = e.tape.End()
+}
+
+// endOfSpeech returns when the caller's last voiced sample was captured and when it got here, for a turn that the service
+// has noticed.
+func (e *ear) endOfSpeech() (captured, received time.Time) {
+	return e.clock.TimeOf(e.voiced), e.received
+}
+
+// endOf returns when the last voiced sample of pcm, the newest sound, was captured.
+func (e *ear) endOf(pcm audio.PCM) time.Time {
+	n := audio.LastVoiced(pcm, audio.SpeechRate)
+	return e.clock.TimeOf(e.tape.End() - int64(len(pcm)-n))
+}
+
+// at returns a position as a time since the call's first sample.
+func (e *ear) at(position int64) time.Duration {
+	return audio.Duration(int(position), audio.SpeechRate)
+}
+
+// close frees the resampler.
+func (e *ear) close() {
+	if e.resampler != nil {
+		e.resampler.Close()
+	}
+}

@@ -1,0 +1,177 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"riposte/llm"
+	"riposte/transport"
+)
+
+// errNoItem says that an item is not in the conversation.
+var errNoItem = errors.New("no such item in the conversation")
+
+// history is the conversation as both sides heard it. Its items are in the order in which they are to be read; an item whose
+// text is not known yet, or of which nothing was heard, is passed over. It is safe for use by several goroutines.
+type history struct {
+	mu    sync.Mutex
+	items []*entry
+}
+
+// entry is one item with, for answers, what of it sounded when.
+type entry struct {
+	id     string
+	role   llm.Role
+	text   string
+	spoken []span
+}
+
+// span is a clause of an answer and how long its sound is.
+type span struct {
+	text  string
+	sound time.Duration
+}
+
+// add puts an item behind the item named after; empty means behind the last one. It returns the ID of the item before it.
+func (h *history) add(it transport.Item) (previous string, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.find(it.ID) != nil {
+		return "", fmt.Errorf("item %q is already in the conversation", it.ID)
+	}
+	at := len(h.items)
+	switch it.After {
+	case "":
+	case transport.Root:
+		at = 0
+	default:
+		i := slices.IndexFunc(h.items, func(e *entry) bool { return e.id == it.After })
+		if i < 0 {
+			return "", fmt.Errorf("previous item %q: %w", it.After, errNoItem)
+		}
+		at = i + 1
+	}
+	if at > 0 {
+		previous = h.items[at-1].id
+	}
+	h.items = slices.Insert(h.items, at, &entry{id: it.ID, role: it.Role, text: it.Text})
+	return previous, nil
+}
+
+// setText says what an item is, once that is known.
+func (h *history) setText(id, text string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if e := h.find(id); e != nil {
+		e.text = text
+	}
+}
+
+// setSpoken says what was heard of an answer: the clauses with their sound, of which the caller heard the given length.
+// It returns the text that was heard.
+func (h *history) setSpoken(id string, spoken []span, heard time.Duration) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	text := heardText(spoken, heard)
+	if e := h.find(id); e != nil {
+		e.text, e.spoken = text, spoken
+	}
+	return text
+}
+
+// truncate corrects what was heard of an answer.
+func (h *history) truncate(id string, heard time.Duration) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	e := h.find(id)
+	if e == nil {
+		return fmt.Errorf("item %q: %w", id, errNoItem)
+	}
+	if e.role != llm.Assistant {
+		return fmt.Errorf("item %q is not an answer: only answers can be truncated", id)
+	}
+	var all time.Duration
+	for _, s := range e.spoken {
+		all += s.sound
+	}
+	if heard > all {
+		return fmt.Errorf("audio_end_ms is %d, but only %d ms of item %q have been sent", heard.Milliseconds(), all.Milliseconds(), id)
+	}
+	e.text = heardText(e.spoken, heard)
+	return nil
+}
+
+// unanswered reports whether the last thing said was the caller's.
+func (h *history) unanswered() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, e := range slices.Backward(h.items) {
+		if e.text != "" {
+			return e.role == llm.User
+		}
+	}
+	return false
+}
+
+// messages returns the conversation for the model, under the given instructions. What the caller said in several turns
+// without having heard an answer is one message: templates want the roles to alternate.
+func (h *history) messages(instructions string) []llm.Message {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var out []llm.Message
+	if instructions != "" {
+		out = append(out, llm.Message{Role: llm.System, Text: instructions})
+	}
+	for _, e := range h.items {
+		if e.text == "" {
+			continue
+		}
+		if n := len(out); n > 0 && out[n-1].Role == e.role && e.role != llm.System {
+			out[n-1].Text += " " + e.text
+			continue
+		}
+		out = append(out, llm.Message{Role: e.role, Text: e.text})
+	}
+	return out
+}
+
+func (h *history) find(id string) *entry {
+	for _, e := range h.items {
+		if e.id == id {
+			return e
+		}
+	}
+	return nil
+}
+
+// heardText returns the words of the clauses that had sounded to their end after the given length of sound. Inside a
+// clause a word is placed by its share of the clause's letters.
+func heardText(spoken []span, heard time.Duration) string {
+	var b strings.Builder
+	for _, s := range spoken {
+		if heard >= s.sound {
+			b.WriteString(s.text)
+			heard -= s.sound
+			continue
+		}
+		b.WriteString(firstWords(s.text, float64(heard)/float64(s.sound)))
+		break
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// firstWords returns the words of text that end within the given share of its letters.
+func firstWords(text string, share float64) string {
+	limit := share * float64(len(text))
+	end := 0
+	for i, r := range text + " " {
+		if (r == ' ' || r == '\n') && float64(i) <= limit {
+			end = i
+		}
+	}
+	return text[:min(end, len(text))]
+}

@@ -1,0 +1,99 @@
+package pipeline
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"riposte/llm"
+	"riposte/transport"
+)
+
+func TestHistoryMessages(t *testing.T) {
+	var h history
+	add := func(it transport.Item) string {
+		t.Helper()
+		prev, err := h.add(it)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return prev
+	}
+	add(transport.Item{ID: "a", Role: llm.User, Text: "hello"})
+	add(transport.Item{ID: "b", Role: llm.Assistant}) // not heard
+	add(transport.Item{ID: "c", Role: llm.User})
+	h.setText("c", "are you there")
+	if prev := add(transport.Item{ID: "d", Role: llm.Assistant, Text: "yes"}); prev != "c" {
+		t.Errorf("the item before d is %q, want c", prev)
+	}
+	if prev := add(transport.Item{ID: "r", Role: llm.System, Text: "be kind", After: transport.Root}); prev != "" {
+		t.Errorf("the item before r is %q, want none", prev)
+	}
+	add(transport.Item{ID: "a2", Role: llm.User, Text: "hi", After: "a"})
+
+	want := []llm.Message{
+		{Role: llm.System, Text: "be brief"},
+		{Role: llm.System, Text: "be kind"},
+		{Role: llm.User, Text: "hello hi are you there"},
+		{Role: llm.Assistant, Text: "yes"},
+	}
+	if diff := cmp.Diff(want, h.messages("be brief")); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+	if h.unanswered() {
+		t.Error("the conversation ends with an answer, but is said to be unanswered")
+	}
+	if _, err := h.add(transport.Item{ID: "a"}); err == nil {
+		t.Error("the same ID was taken twice")
+	}
+	if _, err := h.add(transport.Item{ID: "x", After: "nowhere"}); err == nil {
+		t.Error("an item was put behind one that does not exist")
+	}
+}
+
+func TestHeardText(t *testing.T) {
+	spoken := []span{{"One two three. ", 1500 * time.Millisecond}, {"Four five six.", 1400 * time.Millisecond}}
+	tests := []struct {
+		heard time.Duration
+		want  string
+	}{
+		{0, ""},
+		{300 * time.Millisecond, "One"},
+		{650 * time.Millisecond, "One"},
+		{700 * time.Millisecond, "One two"},
+		{1500 * time.Millisecond, "One two three."},
+		{1500*time.Millisecond + 450*time.Millisecond, "One two three. Four"},
+		{2900 * time.Millisecond, "One two three. Four five six."},
+		{time.Hour, "One two three. Four five six."},
+	}
+	for _, tt := range tests {
+		if got := heardText(spoken, tt.heard); got != tt.want {
+			t.Errorf("after %v: %q, want %q", tt.heard, got, tt.want)
+		}
+	}
+}
+
+func TestTruncate(t *testing.T) {
+	var h history
+	h.add(transport.Item{ID: "q", Role: llm.User, Text: "count"})
+	h.add(transport.Item{ID: "a", Role: llm.Assistant})
+	h.setSpoken("a", []span{{"One two three.", 1400 * time.Millisecond}}, time.Hour)
+
+	if err := h.truncate("a", 2*time.Second); err == nil {
+		t.Error("more was heard than was sent, and nobody minded")
+	}
+	if err := h.truncate("q", 0); err == nil {
+		t.Error("the caller's own words were truncated")
+	}
+	if err := h.truncate("nobody", 0); err == nil {
+		t.Error("an item that does not exist was truncated")
+	}
+	if err := h.truncate("a", 800*time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	got := h.messages("")
+	if len(got) != 2 || got[1].Text != "One two" {
+		t.Errorf("after the truncation the conversation is %v", got)
+	}
+}

@@ -1,0 +1,186 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"riposte/audio"
+	"riposte/budget"
+	"riposte/llm"
+	"riposte/stt"
+	"riposte/transport"
+)
+
+// mind answers turns, one after the other.
+type mind struct {
+	*Session
+	last  *turn    // The turn before this one.
+	items []string // What the caller said that was not answered yet.
+	words string   // The same, in words.
+}
+
+// hear begins to transcribe speech. The transcription ends with ctx, or when its stop is called.
+func (s *Session) hear(ctx context.Context, speech audio.PCM, settings transport.Settings) *hearing {
+	ctx, stop := context.WithCancel(ctx)
+	h := &hearing{done: make(chan struct{}), stop: stop}
+	s.group.Go(func() error {
+		defer stop()
+		defer close(h.done)
+		h.transcript, h.err = s.STT.Transcribe(ctx, speech, stt.Options{Language: settings.Language, Prompt: settings.Vocabulary})
+		return nil
+	})
+	return h
+}
+
+// answer finds the words of a turn and answers them. The error is one that ends the call.
+func (m *mind) answer(ctx context.Context, t *turn, clauses chan<- clause) (outcome, error) {
+	failed, err := m.listenTo(ctx, t)
+	if err != nil {
+		return outcome{}, err
+	}
+	t.clock.Mark(budget.Final, time.Now())
+	// What the model is to read includes what was heard of the last answer.
+	if err := m.settle(ctx); err != nil {
+		return outcome{}, err
+	}
+	m.collect(t)
+	switch {
+	case failed != nil && t.respond:
+		return m.apologise(ctx, t, clauses, failed)
+	case !t.respond, t.ctx.Err() != nil, t.hearing != nil && !m.history.unanswered():
+		return outcome{silent: true}, nil
+	}
+	if err := m.begin(ctx, t, clauses); err != nil {
+		return outcome{}, err
+	}
+	o, err := m.generate(t, clauses)
+	if err == nil || t.ctx.Err() != nil {
+		return o, nil
+	}
+	m.Log.Error("the model failed", "call", m.Call.ID(), "err", err)
+	return m.excuse(t, clauses, err), nil
+}
+
+// listenTo waits for the transcription of the turn. failed is why there is none.
+func (m *mind) listenTo(ctx context.Context, t *turn) (failed, err error) {
+	h := t.hearing
+	if h == nil {
+		return nil, nil
+	}
+	select {
+	case <-h.done:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if h.err != nil {
+		m.Log.Error("the recogniser failed", "call", m.Call.ID(), "err", h.err)
+		return h.err, m.Call.Send(ctx, transport.TranscriptionFailed{Item: t.item, Err: h.err})
+	}
+	m.history.setText(t.item, h.transcript.Text)
+	return nil, m.Call.Send(ctx, transport.Transcribed{Item: t.item, Text: h.transcript.Text, Speech: h.transcript.Speech})
+}
+
+// settle waits until the conversation holds what was heard of the last answer.
+func (m *mind) settle(ctx context.Context) error {
+	if m.last == nil {
+		return nil
+	}
+	select {
+	case <-m.last.settled:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// collect notes what the turn answers: what the caller said in it, and what nobody has answered before.
+func (m *mind) collect(t *turn) {
+	if m.last != nil && m.last.respond && !errors.Is(context.Cause(m.last.ctx), errContinued) {
+		m.items, m.words = nil, ""
+	}
+	m.last = t
+	if t.hearing != nil && t.hearing.transcript.Text != "" {
+		m.items = append(m.items, t.item)
+		if m.words != "" {
+			m.words += " "
+		}
+		m.words += t.hearing.transcript.Text
+	}
+	t.items, t.transcript = append([]string(nil), m.items...), m.words
+}
+
+// begin gives the answer its place in the conversation.
+func (m *mind) begin(ctx context.Context, t *turn, clauses chan<- clause) error {
+	previous, err := m.history.add(transport.Item{ID: t.answer.Item, Role: llm.Assistant})
+	if err != nil {
+		return err
+	}
+	t.answer.Previous = previous
+	return put(ctx, clauses, clause{turn: t, begin: true})
+}
+
+// generate has the model answer, clause by clause.
+func (m *mind) generate(t *turn, clauses chan<- clause) (outcome, error) {
+	var c clauser
+	o := outcome{status: transport.Completed}
+	request := llm.Request{
+		Conversation: m.Call.ID(),
+		Messages:     m.history.messages(t.settings.Instructions),
+		Sampling:     t.settings.Sampling,
+		MaxTokens:    t.settings.MaxTokens,
+	}
+	for piece, err := range m.LLM.Generate(t.ctx, request) {
+		if err != nil {
+			return o, err
+		}
+		if piece.Usage != nil {
+			o.usage = *piece.Usage
+			continue
+		}
+		t.clock.Mark(budget.FirstToken, time.Now())
+		for _, text := range c.push(piece.Text) {
+			if err := m.hand(t, clauses, text); err != nil {
+				return o, err
+			}
+		}
+	}
+	rest := c.rest()
+	switch {
+	case rest != "":
+		if err := m.hand(t, clauses, rest); err != nil {
+			return o, err
+		}
+	case c.cut == 0:
+		return o, errNothingSaid
+	}
+	if o.usage.Finish == llm.FinishLength {
+		o.status, o.reason = transport.Incomplete, "max_output_tokens"
+	}
+	return o, nil
+}
+
+// errNothingSaid says that the model's answer had no words in it.
+var errNothingSaid = errors.New("the model's answer was empty")
+
+// hand passes a piece of the answer on, as soon as the voice has room for it.
+func (m *mind) hand(t *turn, clauses chan<- clause, text string) error {
+	t.clock.Mark(budget.FirstClause, time.Now())
+	return put(t.ctx, clauses, clause{turn: t, text: text})
+}
+
+// apologise answers a turn that could not be understood.
+func (m *mind) apologise(ctx context.Context, t *turn, clauses chan<- clause, why error) (outcome, error) {
+	if err := m.begin(ctx, t, clauses); err != nil {
+		return outcome{}, err
+	}
+	return m.excuse(t, clauses, why), nil
+}
+
+// excuse says that the turn cannot be answered, so that the caller is not left in silence.
+func (m *mind) excuse(t *turn, clauses chan<- clause, why error) outcome {
+	if m.Apology != "" {
+		_ = m.hand(t, clauses, m.Apology) // fails only when the answer is no longer wanted
+	}
+	return outcome{status: transport.Failed, err: why}
+}

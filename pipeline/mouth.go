@@ -1,0 +1,74 @@
+package pipeline
+
+import (
+	"fmt"
+	"time"
+
+	"riposte/audio"
+	"riposte/budget"
+	"riposte/transport"
+	"riposte/tts"
+)
+
+// mouth speaks one answer: it gives clauses a sound at the caller's rate and cuts that into frames.
+type mouth struct {
+	voice     tts.Synthesizer
+	settings  transport.Settings
+	sounds    chan<- sound
+	resampler *audio.Resampler
+	frame     int       // Samples in a frame.
+	rest      audio.PCM // Sound that does not fill a frame yet.
+}
+
+func newMouth(voice tts.Synthesizer, settings transport.Settings, sounds chan<- sound) (*mouth, error) {
+	r, err := audio.OpenResampler(voice.Rate(), settings.Rate)
+	if err != nil {
+		return nil, fmt.Errorf("voice: %w", err)
+	}
+	return &mouth{
+		voice: voice, settings: settings, sounds: sounds, resampler: r,
+		frame: audio.Samples(frameLength, settings.Rate),
+	}, nil
+}
+
+// say speaks a clause. It returns early when the answer is no longer wanted; when the voice fails, the answer ends.
+func (m *mouth) say(c clause) {
+	t := c.turn
+	for pcm, err := range m.voice.Speak(t.ctx, c.text, tts.Options{Speed: m.settings.Speed}) {
+		if err != nil {
+			t.end(fmt.Errorf("voice: %w", err)) // does nothing to an answer that has ended already
+			return
+		}
+		t.clock.Mark(budget.FirstAudio, time.Now())
+		if m.send(&c, m.resampler.Write(pcm), false) != nil {
+			return
+		}
+	}
+	// The clause's last frame may be short: that keeps its sound and its text together.
+	_ = m.send(&c, nil, true)
+}
+
+// finish sends what the resampler still holds.
+func (m *mouth) finish(t *turn) {
+	_ = m.send(&clause{turn: t}, m.resampler.Flush(), true)
+}
+
+// send hands on all whole frames, and with flush the rest as well. The clause's text goes with the first of them.
+func (m *mouth) send(c *clause, pcm audio.PCM, flush bool) error {
+	m.rest = append(m.rest, pcm...)
+	for len(m.rest) >= m.frame || flush && (len(m.rest) > 0 || c.text != "") {
+		n := min(m.frame, len(m.rest))
+		if err := put(c.turn.ctx, m.sounds, sound{clause: *c, pcm: m.rest[:n:n]}); err != nil {
+			return err
+		}
+		m.rest, c.text = m.rest[n:], ""
+	}
+	return nil
+}
+
+// close frees the resampler. A nil mouth has none.
+func (m *mouth) close() {
+	if m != nil {
+		m.resampler.Close()
+	}
+}

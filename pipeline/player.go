@@ -1,0 +1,137 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"riposte/audio"
+	"riposte/budget"
+	"riposte/transport"
+)
+
+// player is the last hop: it sends an answer to the caller at the pace at which it is heard, and knows what was.
+type player struct {
+	*Session
+	pacer audio.Pacer
+
+	answering *turn         // The answer that has begun and not ended; nil between answers.
+	before    time.Duration // What was played before it.
+	spoken    []span        // Its clauses, with the sound that was sent.
+	text      strings.Builder
+}
+
+// begin starts an answer.
+func (p *player) begin(ctx context.Context, t *turn) error {
+	now := time.Now()
+	p.answering, p.spoken = t, nil
+	p.text.Reset()
+	p.before = p.pacer.Played(now) + p.pacer.Queued(now)
+	return p.Call.Send(ctx, transport.ResponseStarted{Response: t.answer})
+}
+
+// sound sends one frame when it is due, and the words that begin with it.
+func (p *player) sound(ctx context.Context, snd sound) error {
+	t := snd.turn
+	if snd.text != "" && len(p.spoken) > 0 && p.isDraining() {
+		t.end(transport.ErrShutdown) // a sentence has just ended
+		return nil
+	}
+	length := audio.Duration(len(snd.pcm), max(t.settings.Rate, 1))
+	if len(snd.pcm) > 0 && !p.wait(t, p.pacer.Next(length, time.Now())) {
+		return nil
+	}
+	if snd.text != "" {
+		p.text.WriteString(snd.text)
+		p.spoken = append(p.spoken, span{text: snd.text})
+		if err := p.Call.Send(ctx, transport.Words{Response: t.answer, Text: snd.text}); err != nil {
+			return err
+		}
+	}
+	if len(snd.pcm) == 0 {
+		return nil
+	}
+	if n := len(p.spoken); n > 0 {
+		p.spoken[n-1].sound += length
+	}
+	if err := p.Call.Send(ctx, transport.Voice{Response: t.answer, PCM: snd.pcm}); err != nil {
+		return err
+	}
+	if _, ok := audio.FirstAudible(snd.pcm, t.settings.Rate); ok {
+		t.markAudible(time.Now())
+	}
+	return nil
+}
+
+// wait waits until a frame is due. It reports false when the answer is no longer wanted.
+func (p *player) wait(t *turn, d time.Duration) bool {
+	if d <= 0 {
+		return t.ctx.Err() == nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-t.ctx.Done():
+		return false
+	}
+}
+
+// finish ends an answer, once it was heard or is no longer wanted, and reports on its turn.
+func (p *player) finish(ctx context.Context, t *turn, o outcome) error {
+	defer close(t.settled)
+	defer p.live.remove(t)
+	defer t.end(nil)
+
+	report := transport.TurnReport{Response: t.answer.ID, Items: t.items, Transcript: t.transcript}
+	if p.answering == t {
+		p.answering = nil
+		t.clock.Mark(budget.Done, time.Now())
+		o = t.status(o)
+		done := transport.ResponseDone{
+			Response: t.answer, Status: o.status, Reason: o.reason, Err: o.err, Usage: o.usage, Text: p.text.String(),
+		}
+		for _, s := range p.spoken {
+			done.Voice += s.sound
+		}
+		t.markSent() // before the caller knows, who may ask for the next answer at once
+		if err := p.Call.Send(ctx, done); err != nil {
+			return err
+		}
+		report.Answer = p.settle(t)
+	} else if o.silent && context.Cause(t.ctx) == nil {
+		return nil // nobody wanted an answer, so there is nothing to report
+	}
+	report.Continued = errors.Is(context.Cause(t.ctx), errContinued)
+	report.Report = t.clock.Report(p.Plan)
+	p.Log.Info("turn", "call", p.Call.ID(), "response", t.answer.ID, "verdict", report.Report.Verdict,
+		"blame", report.Report.Blame, "total", report.Report.Total, "continued", report.Continued)
+	return p.Call.Send(ctx, report)
+}
+
+// settle waits until the caller has heard what was sent, unless the answer is interrupted, and notes in the conversation
+// what was heard. It returns the words.
+func (p *player) settle(t *turn) string {
+	if t.settings.Written {
+		p.history.setText(t.answer.Item, p.text.String())
+		return p.text.String()
+	}
+	p.wait(t, p.pacer.Queued(time.Now()))
+	now := time.Now()
+	if t.ctx.Err() == nil {
+		return p.history.setSpoken(t.answer.Item, p.spoken, p.pacer.Played(now)-p.before)
+	}
+	if n := len(p.spoken); n > 0 {
+		// The last clause was cut off, and how long its sound would have been nobody knows: voices speak some 16 letters
+		// a second.
+		last := &p.spoken[n-1]
+		last.sound = max(last.sound, time.Duration(len(last.text))*time.Second/16)
+	}
+	heard := max(0, p.pacer.Cut(now)-p.before)
+	if errors.Is(context.Cause(t.ctx), errContinued) {
+		heard = 0
+	}
+	return p.history.setSpoken(t.answer.Item, p.spoken, heard)
+}

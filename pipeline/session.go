@@ -1,0 +1,213 @@
+// Package pipeline holds one call: it listens, answers and speaks. This file is the way of the sound, in one direction:
+//
+//	Call.Receive -> listen (VAD, end of turn, STT) -> turns -> think (LLM) -> clauses -> speak (TTS) -> sounds -> play -> Call.Send
+//
+// Each item knows its turn. Nothing but cancellation goes the other way, as the cause of a turn's context, and the last hop
+// drops what is stale; so an interruption has nothing to flush. Every queue is bounded: whoever is ahead waits.
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"riposte/audio"
+	"riposte/budget"
+	"riposte/llm"
+	"riposte/stt"
+	"riposte/transport"
+	"riposte/tts"
+)
+
+// frameLength is how much sound goes to the caller at a time, and how much of it may be lost or late at a time. 20 ms is
+// what telephones and Opus use.
+const frameLength = 20 * time.Millisecond
+
+// Session is one call, from its beginning to its end. Set the exported fields, then Run it once.
+type Session struct {
+	Call     transport.Call
+	Settings transport.Settings // What the call begins with.
+	VAD      audio.VAD          // This call's own.
+	STT      stt.Transcriber
+	LLM      llm.Generator
+	TTS      tts.Synthesizer
+	Plan     budget.Plan
+	Limits   Limits
+	// Apology is spoken when a turn cannot be answered, so that the caller is not left in silence.
+	Apology string
+	// Drain is closed when the service goes down: the answer that is being given ends with its sentence, then the call
+	// ends with transport.ErrShutdown. nil never drains.
+	Drain <-chan struct{}
+	Log   *slog.Logger
+
+	group    *errgroup.Group
+	history  history
+	live     live
+	draining chan struct{} // Closed when Drain has been noticed.
+}
+
+// Run holds the call until it ends, and says why it ended: transport.ErrHungUp, transport.ErrShutdown, the cause of ctx,
+// or what went wrong. When it returns, nothing of the call is left running.
+func (s *Session) Run(ctx context.Context) error {
+	s.group, ctx = errgroup.WithContext(ctx)
+	s.draining = make(chan struct{})
+	limits := s.Limits.withDefaults()
+
+	turns := make(chan *turn, limits.Turns)
+	clauses := make(chan clause, limits.Clauses)
+	sounds := make(chan sound, max(1, limits.Ahead/frameLength))
+
+	s.group.Go(func() error { defer close(turns); return s.listen(ctx, limits, turns) })
+	s.group.Go(func() error { defer close(clauses); return s.think(ctx, turns, clauses) })
+	s.group.Go(func() error { defer close(sounds); return s.speak(ctx, clauses, sounds) })
+	s.group.Go(func() error { return s.play(ctx, limits, sounds) })
+	s.group.Go(func() error { return s.drain(ctx) })
+	return s.group.Wait()
+}
+
+// listen takes what the caller says and does, and hands on each turn once it is decided.
+func (s *Session) listen(ctx context.Context, limits Limits, turns chan<- *turn) error {
+	l := newListener(s, ctx, limits, turns)
+	defer l.close()
+	for {
+		in, err := s.Call.Receive(ctx)
+		if err != nil {
+			return err
+		}
+		if err := l.handle(in); err != nil {
+			return err
+		}
+	}
+}
+
+// think finds the words of each turn and an answer to them, which it hands on clause by clause.
+func (s *Session) think(ctx context.Context, turns <-chan *turn, clauses chan<- clause) error {
+	mind := &mind{Session: s}
+	for t := range turns {
+		o, err := mind.answer(ctx, t, clauses)
+		if err != nil {
+			return err
+		}
+		if err := put(ctx, clauses, clause{turn: t, done: &o}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// speak gives each clause a sound, which it hands on frame by frame.
+func (s *Session) speak(ctx context.Context, clauses <-chan clause, sounds chan<- sound) error {
+	var m *mouth // Of the answer that is being spoken; nil while it is written.
+	defer func() { m.close() }()
+	for c := range clauses {
+		var err error
+		switch {
+		case c.begin && !c.turn.settings.Written:
+			m.close()
+			if m, err = newMouth(s.TTS, c.turn.settings, sounds); err == nil {
+				err = put(ctx, sounds, sound{clause: c})
+			}
+		case m == nil || c.begin:
+			err = put(ctx, sounds, sound{clause: c})
+		case c.done != nil:
+			m.finish(c.turn)
+			m.close()
+			m = nil
+			err = put(ctx, sounds, sound{clause: c})
+		default:
+			m.say(c)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// play sends each frame to the caller when it is due, and notes in the conversation what was heard. Sound of an answer
+// that is no longer wanted ends here.
+func (s *Session) play(ctx context.Context, limits Limits, sounds <-chan sound) error {
+	p := &player{Session: s, pacer: audio.Pacer{Lead: limits.Lead}}
+	for snd := range sounds {
+		var err error
+		switch {
+		case snd.done != nil:
+			err = p.finish(ctx, snd.turn, *snd.done)
+		case snd.turn.ctx.Err() != nil:
+		case snd.begin:
+			err = p.begin(ctx, snd.turn)
+		default:
+			err = p.sound(ctx, snd)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drain ends the call when the service goes down, once the sentence that is being spoken has ended.
+func (s *Session) drain(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-s.Drain:
+	}
+	close(s.draining)
+	for _, t := range s.live.all() {
+		select {
+		case <-t.settled:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	return transport.ErrShutdown
+}
+
+// interrupt ends the answers that are being given, because the caller began to speak.
+func (s *Session) interrupt(now time.Time, limits Limits) {
+	for _, t := range s.live.answering() {
+		if t.heardFor(now) < limits.Unheard {
+			t.end(errContinued)
+		} else {
+			t.end(errBargeIn)
+		}
+	}
+}
+
+// put sends v to a stage, unless the context ends first.
+func put[T any](ctx context.Context, to chan<- T, v T) error {
+	select {
+	case to <- v:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// isDraining reports whether the service goes down.
+func (s *Session) isDraining() bool {
+	select {
+	case <-s.draining:
+		return true
+	default:
+		return false
+	}
+}
+
+// status returns how a turn's answer ended, given how its generation did.
+func (t *turn) status(o outcome) outcome {
+	switch cause := context.Cause(t.ctx); {
+	case cause == nil:
+	case errors.Is(cause, errBargeIn), errors.Is(cause, errContinued):
+		o.status, o.reason, o.err = transport.Cancelled, "turn_detected", nil
+	case errors.Is(cause, errCancelled), errors.Is(cause, transport.ErrHungUp), errors.Is(cause, transport.ErrShutdown):
+		o.status, o.reason, o.err = transport.Cancelled, "client_cancelled", nil
+	default:
+		o.status, o.err = transport.Failed, cause
+	}
+	return o
+}

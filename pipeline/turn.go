@@ -1,0 +1,141 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"riposte/budget"
+	"riposte/llm"
+	"riposte/stt"
+	"riposte/transport"
+)
+
+// The reasons for which a turn's answer ends early. They are causes of the turn's context.
+var (
+	errBargeIn   = errors.New("the caller spoke over the answer")
+	errContinued = errors.New("the caller went on before anything of the answer was heard")
+	errCancelled = errors.New("the caller cancelled the answer")
+)
+
+// turn is something that the caller said or asked for, and the answer to it. Its context ends, with a cause, when the
+// answer is no longer wanted.
+type turn struct {
+	ctx   context.Context
+	end   context.CancelCauseFunc
+	clock *budget.Turn
+
+	item     string             // What the caller said; empty when the caller only asked for an answer.
+	hearing  *hearing           // What is made of it; nil without an item.
+	respond  bool               // Whether it is to be answered.
+	settings transport.Settings // As they were when the turn was decided.
+	answer   transport.Response
+
+	items      []string // The caller's items that this answers. Set by think, read by play.
+	transcript string   // The same.
+
+	settled chan struct{} // Closed when the conversation holds what was heard of the answer.
+
+	mu      sync.Mutex
+	audible time.Time // When the first audible sound of the answer left; zero before.
+	sent    bool      // All of the answer has left, though the caller may still be listening to it.
+}
+
+// hearing is a transcription that has begun.
+type hearing struct {
+	done       chan struct{}
+	stop       context.CancelFunc
+	transcript stt.Transcript
+	err        error
+}
+
+// outcome is how an answer ended.
+type outcome struct {
+	status transport.Status
+	reason string
+	err    error
+	usage  llm.Usage
+	silent bool // There was nothing to answer.
+}
+
+// clause is what think hands to speak: the beginning of an answer, a piece of its text, or its end.
+type clause struct {
+	turn  *turn
+	begin bool
+	text  string
+	done  *outcome
+}
+
+// sound is what speak hands to play: at most one frame of sound, and the text that begins with it.
+type sound struct {
+	clause
+	pcm []int16
+}
+
+// markAudible notes when the answer was first to be heard.
+func (t *turn) markAudible(at time.Time) {
+	t.clock.Mark(budget.FirstAudible, at)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.audible.IsZero() {
+		t.audible = at
+	}
+}
+
+// markSent notes that the caller was told of the answer's end.
+func (t *turn) markSent() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.sent = true
+}
+
+// heardFor returns for how long the answer has been heard by now.
+func (t *turn) heardFor(now time.Time) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.audible.IsZero() {
+		return 0
+	}
+	return now.Sub(t.audible)
+}
+
+// live is the set of turns whose answers are not settled yet, in their order.
+type live struct {
+	mu    sync.Mutex
+	turns []*turn
+}
+
+func (l *live) add(t *turn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.turns = append(l.turns, t)
+}
+
+func (l *live) remove(t *turn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.turns = slices.DeleteFunc(l.turns, func(u *turn) bool { return u == t })
+}
+
+// all returns the turns of now.
+func (l *live) all() []*turn {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.turns)
+}
+
+// answering returns the turns whose answer is still wanted, and is not heard to its end.
+func (l *live) answering() []*turn {
+	return slices.DeleteFunc(l.all(), func(t *turn) bool { return !t.respond || t.ctx.Err() != nil })
+}
+
+// unsent returns those of them whose answer has not been sent to its end.
+func (l *live) unsent() []*turn {
+	return slices.DeleteFunc(l.answering(), func(t *turn) bool {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		return t.sent
+	})
+}
