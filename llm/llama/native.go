@@ -1,0 +1,475 @@
+package llama
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+	native "github.com/hybridgroup/yzma/pkg/llama"
+	"github.com/hybridgroup/yzma/pkg/loader"
+	"github.com/hybridgroup/yzma/pkg/utils"
+	"github.com/jupiterrider/ffi"
+
+	"riposte/llm"
+)
+
+// library is the one copy of llama.cpp that a process can have: the dynamic loader and the binding are global, so this
+// is as well.
+var library struct {
+	sync.Mutex
+	dir string // Empty until it is loaded.
+	log logSink
+}
+
+// loadLibrary loads llama.cpp once for the process.
+func loadLibrary(dir string, log *slog.Logger) error {
+	library.Lock()
+	defer library.Unlock()
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrLibrary, err)
+	}
+	library.log.use(log)
+	if library.dir == dir {
+		return nil
+	}
+	if library.dir != "" {
+		return fmt.Errorf("%w: it was already loaded from %s, and a process can only load it once", ErrLibrary, library.dir)
+	}
+	if _, err := os.Stat(loader.GetLibraryFilename(dir, "llama")); err != nil {
+		return fmt.Errorf("%w: it is not in %s (%w): run `make native`", ErrLibrary, dir, err)
+	}
+	if err := checkLibraries(dir); err != nil {
+		return err
+	}
+	if err := checkVersion(dir); err != nil {
+		return err
+	}
+	if err := native.Load(dir); err != nil {
+		return fmt.Errorf("%w: %s holds another version than this program was written for (%w): run `make native`", ErrLibrary, dir, err)
+	}
+	native.LogSet(purego.NewCallback(func(level int32, text *byte, _ uintptr) uintptr {
+		kind := logNormal
+		switch native.LogLevel(level) {
+		case native.LogLevelDebug:
+			kind = logDetail
+		case native.LogLevelError:
+			kind = logFailure
+		case native.LogLevelContinue:
+			kind = logContinued
+		}
+		if text != nil {
+			library.log.write(kind, utils.BytePtrToString(text))
+		}
+		return 0
+	}))
+	native.BackendInit()
+	if native.GGMLBackendDeviceCount() == 0 { // Backends that are not linked in lie beside the library.
+		if err := native.GGMLBackendLoadAllFromPath(dir); err != nil {
+			return fmt.Errorf("%w: %w", ErrLibrary, err)
+		}
+	}
+	if native.GGMLBackendDeviceCount() == 0 {
+		return fmt.Errorf("%w: %s has no backend for this machine: run `make native`", ErrLibrary, dir)
+	}
+	library.dir = dir
+	log.Debug("llama.cpp loaded", "dir", dir, "version", native.Version(), "system", native.PrintSystemInfo())
+	return nil
+}
+
+// checkVersion compares the sizes and some defaults of the two structures that change most often between versions of
+// llama.cpp with those of the binding. A binding that writes into the wrong fields would not fail, it would corrupt.
+func checkVersion(dir string) error {
+	lib, err := loader.LoadLibrary(dir, "llama")
+	if err != nil {
+		return fmt.Errorf("%w: %w: run `make native`", ErrLibrary, err)
+	}
+	var cp native.ContextParams
+	var mp native.ModelParams
+	for _, s := range []struct {
+		function string
+		size     uintptr
+		into     unsafe.Pointer
+	}{
+		{"llama_context_default_params", unsafe.Sizeof(cp), unsafe.Pointer(&cp)},
+		{"llama_model_default_params", unsafe.Sizeof(mp), unsafe.Pointer(&mp)},
+	} {
+		written, err := defaults(lib, s.function)
+		if err != nil {
+			return fmt.Errorf("%w: %w: run `make native`", ErrLibrary, err)
+		}
+		// The end of the structure may be padding that is not written, of less than a word.
+		if n := lastWritten(written); n > s.size || n+unsafe.Alignof(uintptr(0)) <= s.size {
+			return fmt.Errorf("%w: %s holds another version than this program was written for (%s: %d bytes, not %d): run `make native`",
+				ErrLibrary, dir, s.function, n, s.size)
+		}
+		copy(unsafe.Slice((*byte)(s.into), s.size), written)
+	}
+	if cp.PoolingType != native.PoolingTypeUnspecified || cp.YarnExtFactor != -1 || cp.TypeK != native.GGMLTypeF16 ||
+		cp.CtxOther != 0 || mp.NGpuLayers != -1 || mp.SplitMode != native.SplitModeLayer || mp.UseExtraBufts != 1 {
+		return fmt.Errorf("%w: %s holds another version than this program was written for (its defaults differ): run `make native`", ErrLibrary, dir)
+	}
+	return nil
+}
+
+const unwritten = 0xAA // What memory holds before a C function has written to it.
+
+// defaults calls a function that returns a structure of unknown size, with room for one much larger than we expect.
+func defaults(lib loader.Lib, function string) ([]byte, error) {
+	words := make([]*ffi.Type, 128)
+	for i := range words {
+		words[i] = &ffi.TypePointer
+	}
+	large := ffi.NewType(words...)
+	f, err := lib.Prep(function, &large)
+	if err != nil {
+		return nil, err
+	}
+	buf := make([]byte, len(words)*int(unsafe.Sizeof(uintptr(0))))
+	for i := range buf {
+		buf[i] = unwritten
+	}
+	f.Call(unsafe.Pointer(&buf[0]))
+	return buf, nil
+}
+
+func lastWritten(b []byte) uintptr {
+	n := len(b)
+	for n > 0 && b[n-1] == unwritten {
+		n--
+	}
+	return uintptr(n)
+}
+
+// nativeModel is a model's weights and vocabulary.
+type nativeModel struct {
+	h     native.Model
+	words native.Vocab
+	size  int // Tokens of the vocabulary.
+}
+
+// modelParams say which processors a model is for.
+type modelParams struct {
+	gpuLayers   int
+	devices     []string
+	tensorSplit []float32
+}
+
+// loadModel reads a model file that readModelFile has found good. It gives up when wanted becomes false.
+func loadModel(path string, o modelParams, wanted func() bool) (*nativeModel, error) {
+	if strings.ContainsRune(path, 0) {
+		return nil, fmt.Errorf("%w: %q is not a file name", ErrBadModel, path)
+	}
+	p := native.ModelDefaultParams()
+	p.NGpuLayers = int32(o.gpuLayers)
+	var devices []native.GGMLBackendDevice
+	if o.gpuLayers == 0 {
+		p.SetCPUOnly()
+	} else {
+		var err error
+		if devices, err = gpus(o.devices); err != nil {
+			return nil, err
+		}
+		if err := p.SetDevices(devices); err != nil {
+			return nil, err
+		}
+	}
+	var split []float32
+	if len(o.tensorSplit) > 0 && o.gpuLayers != 0 {
+		split = make([]float32, max(int(native.MaxDevices()), len(o.tensorSplit)))
+		copy(split, o.tensorSplit)
+		p.TensorSplit = &split[0]
+	}
+	p.SetProgressCallback(func(float32, uintptr) uint8 {
+		if wanted() {
+			return 1
+		}
+		return 0
+	})
+	defer p.SetProgressCallback(nil)
+
+	library.log.lastFailure()
+	h, err := native.ModelLoadFromFile(path, p)
+	runtime.KeepAlive(devices)
+	runtime.KeepAlive(split)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrBadModel, path, because(err))
+	}
+	m := &nativeModel{h: h, words: native.ModelGetVocab(h)}
+	m.size = int(native.VocabNTokens(m.words))
+	if m.size == 0 || !native.ModelHasDecoder(h) || native.ModelHasEncoder(h) {
+		m.close()
+		return nil, fmt.Errorf("%w: %s is not a model that continues text", ErrBadModel, path)
+	}
+	return m, nil
+}
+
+// gpus finds devices by their names, or all that are GPUs without names. The result ends with the null that llama.cpp
+// wants there.
+func gpus(names []string) ([]native.GGMLBackendDevice, error) {
+	var found []native.GGMLBackendDevice
+	var known []string
+	for i := range native.GGMLBackendDeviceCount() {
+		d := native.GGMLBackendDeviceGet(i)
+		known = append(known, native.GGMLBackendDeviceName(d))
+		switch native.GGMLBackendDevType(d) {
+		case native.GGMLBackendDeviceTypeGPU, native.GGMLBackendDeviceTypeIGPU:
+			if len(names) == 0 {
+				found = append(found, d)
+			}
+		}
+	}
+	for _, n := range names {
+		d := native.GGMLBackendDeviceByName(n)
+		if d == 0 {
+			return nil, fmt.Errorf("llama.cpp knows no device %q here, only %s", n, strings.Join(known, ", "))
+		}
+		found = append(found, d)
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("layers are to be on a GPU, but llama.cpp knows only %s here: build it with a GPU backend or set the layers to 0",
+			strings.Join(known, ", "))
+	}
+	return append(found, 0), nil
+}
+
+// because adds what llama.cpp printed last to an error that says nothing.
+func because(err error) error {
+	if why := library.log.lastFailure(); why != "" {
+		return errors.New(why)
+	}
+	return err
+}
+
+func (m *nativeModel) close() { _ = native.ModelFree(m.h) } // It only fails for a null, which it then does not free.
+
+// description says what the model is, in a few words.
+func (m *nativeModel) description() string { return native.ModelDesc(m.h) }
+
+// tokenize makes tokens of text and knows the texts of control tokens. It is safe for concurrent use.
+func (m *nativeModel) tokenize(text string) []token {
+	if text == "" {
+		return nil
+	}
+	tokens := native.Tokenize(m.words, text, false, true)
+	out := make([]token, len(tokens))
+	for i, t := range tokens {
+		out[i] = token(t)
+	}
+	return out
+}
+
+// begin returns the token that every document begins with, and the texts of those that begin and end one.
+func (m *nativeModel) begin() (first []token, bos, eos string) {
+	t := native.VocabBOS(m.words)
+	if native.VocabGetAddBOS(m.words) && t != native.TokenNull {
+		first = []token{token(t)}
+	}
+	return first, native.VocabGetText(m.words, t), native.VocabGetText(m.words, native.VocabEOS(m.words))
+}
+
+// control returns the texts of all control tokens.
+func (m *nativeModel) control() []string {
+	var texts []string
+	for t := range native.Token(m.size) {
+		if native.VocabIsControl(m.words, t) {
+			texts = append(texts, native.VocabGetText(m.words, t))
+		}
+	}
+	return texts
+}
+
+// nativeWords is a vocabulary for one goroutine.
+type nativeWords struct {
+	model *nativeModel
+	buf   []byte
+}
+
+// Piece implements vocabulary. Control tokens have no text.
+func (w *nativeWords) Piece(t token) []byte {
+	if w.buf == nil {
+		w.buf = make([]byte, 64)
+	}
+	n := native.TokenToPiece(w.model.words, native.Token(t), w.buf, 0, false)
+	if n < 0 { // That many bytes were missing.
+		w.buf = make([]byte, -n)
+		n = native.TokenToPiece(w.model.words, native.Token(t), w.buf, 0, false)
+	}
+	return w.buf[:max(n, 0)]
+}
+
+// Ends implements vocabulary. A control token that is not the model's own end is the beginning of somebody else's
+// message, or of something else that is not for the caller's ears.
+func (w *nativeWords) Ends(t token) bool {
+	return native.VocabIsEOG(w.model.words, native.Token(t)) || native.VocabIsControl(w.model.words, native.Token(t))
+}
+
+// nativeMachine is a machine: a context of llama.cpp, with its memory.
+type nativeMachine struct {
+	model *nativeModel
+	ctx   native.Context
+	mem   native.Memory
+	batch native.Batch
+	seq   [1]native.SeqId
+	armed bool // An abort callback is set.
+}
+
+// machineParams are what a context is made for.
+type machineParams struct {
+	threads       int
+	sequences     int
+	contextTokens int    // For each sequence.
+	batch         int    // Entries in one batch at most.
+	flash         string // "on", "off", or empty for llama.cpp to decide.
+	gpu           bool
+}
+
+// newMachine must be called by the goroutine that will use the machine, locked to its thread: OpenMP keeps a team of
+// threads for each thread that asks it to work.
+func newMachine(m *nativeModel, o machineParams) (*nativeMachine, error) {
+	p := native.ContextDefaultParams()
+	p.NCtx = uint32(o.sequences * o.contextTokens)
+	p.NSeqMax = uint32(o.sequences)
+	p.NBatch, p.NUbatch = uint32(o.batch), uint32(o.batch)
+	p.NThreads, p.NThreadsBatch = int32(o.threads), int32(o.threads)
+	switch o.flash {
+	case "on":
+		p.FlashAttentionType = native.FlashAttentionTypeEnabled
+	case "off":
+		p.FlashAttentionType = native.FlashAttentionTypeDisabled
+	}
+	p.KVUnified = 1 // Sequences share cells: copying a common beginning is free, and one batch is one graph.
+	if !o.gpu {
+		p.OpOffload, p.Offload_kqv = 0, 0
+	}
+	library.log.lastFailure()
+	ctx, err := native.InitFromModel(m.h, p)
+	if err != nil {
+		return nil, fmt.Errorf("make a context of %d × %d tokens: %w", o.sequences, o.contextTokens, because(err))
+	}
+	k := &nativeMachine{model: m, ctx: ctx, batch: native.BatchInit(int32(o.batch), 0, 1)}
+	if k.mem, err = native.GetMemory(ctx); err == nil && k.mem == 0 {
+		err = errors.New("the model has no memory")
+	}
+	if err != nil {
+		k.close()
+		return nil, err
+	}
+	return k, nil
+}
+
+func (k *nativeMachine) close() {
+	_ = native.BatchFree(k.batch) // Neither fails for what newMachine has made.
+	_ = native.Free(k.ctx)
+}
+
+// Decode implements machine.
+func (k *nativeMachine) Decode(batch []entry, stop func() bool) error {
+	k.batch.NTokens = 0
+	for _, e := range batch {
+		k.seq[0] = native.SeqId(e.seq)
+		if err := k.batch.Add(native.Token(e.token), native.Pos(e.pos), k.seq[:], e.last); err != nil {
+			return err
+		}
+	}
+	// llama.cpp asks before each of a graph's hundreds of nodes, so it is only told whom to ask if there is something
+	// to be asked.
+	if stop != nil {
+		native.SetAbortCallback(k.ctx, stop)
+	} else if k.armed {
+		native.SetAbortCallback(k.ctx, nil)
+	}
+	k.armed = stop != nil
+	library.log.lastFailure()
+	switch rc, err := native.Decode(k.ctx, k.batch); {
+	case err != nil:
+		return err
+	case rc == 0:
+		return nil
+	case rc == 2:
+		return errStopped
+	case rc == 1:
+		return errors.New("the model's memory is full")
+	default:
+		return because(fmt.Errorf("llama.cpp gave up with %d", rc))
+	}
+}
+
+// Keep implements machine.
+func (k *nativeMachine) Keep(seq, n int) bool {
+	ok, err := native.MemorySeqRm(k.mem, native.SeqId(seq), native.Pos(n), -1)
+	if err == nil && ok {
+		return true
+	}
+	// Recurrent models cannot go back. Removing everything is what every memory can do.
+	_, _ = native.MemorySeqRm(k.mem, native.SeqId(seq), -1, -1)
+	return false
+}
+
+// Copy implements machine.
+func (k *nativeMachine) Copy(from, to, n int) bool {
+	if _, err := native.MemorySeqRm(k.mem, native.SeqId(to), -1, -1); err != nil {
+		return false
+	}
+	if err := native.MemorySeqCp(k.mem, native.SeqId(from), native.SeqId(to), -1, -1); err != nil {
+		return false
+	}
+	return k.Keep(to, n)
+}
+
+// penaltyWindow is how many of an answer's last tokens a repeat penalty looks at.
+const penaltyWindow = 64
+
+// Picker implements machine.
+func (k *nativeMachine) Picker(s llm.Sampling) picker {
+	chain := native.SamplerChainInit(native.SamplerChainDefaultParams())
+	if s.RepeatPenalty > 0 && s.RepeatPenalty != 1 && s.RepeatPenalty <= math.MaxFloat32 {
+		native.SamplerChainAdd(chain, native.SamplerInitPenalties(int32(k.model.size), penaltyWindow, s.RepeatPenalty, 0, 0))
+	}
+	if !(s.Temperature > 0) { // Not a number is as good as 0.
+		native.SamplerChainAdd(chain, native.SamplerInitGreedy())
+		return &nativePicker{ctx: k.ctx, chain: chain}
+	}
+	if s.TopK > 0 {
+		native.SamplerChainAdd(chain, native.SamplerInitTopK(int32(min(s.TopK, k.model.size))))
+	}
+	if s.TopP > 0 && s.TopP < 1 {
+		native.SamplerChainAdd(chain, native.SamplerInitTopP(s.TopP, 1))
+	}
+	if s.MinP > 0 && s.MinP <= 1 {
+		native.SamplerChainAdd(chain, native.SamplerInitMinP(s.MinP, 1))
+	}
+	native.SamplerChainAdd(chain, native.SamplerInitTemp(min(s.Temperature, maxTemperature)))
+	seed := s.Seed
+	for seed == 0 || seed == native.DefaultSeed { // The latter means something else to llama.cpp.
+		seed = rand.Uint32()
+	}
+	native.SamplerChainAdd(chain, native.SamplerInitDist(seed))
+	return &nativePicker{ctx: k.ctx, chain: chain}
+}
+
+// maxTemperature is far beyond what still makes sense, and far from where floats end.
+const maxTemperature = 100
+
+// nativePicker is a chain of llama.cpp's samplers.
+type nativePicker struct {
+	ctx   native.Context
+	chain native.Sampler
+}
+
+// Pick implements picker. Sampling from a chain also tells the chain what was picked.
+func (p *nativePicker) Pick(i int) token {
+	return token(native.SamplerSample(p.chain, p.ctx, int32(i)))
+}
+
+// Close implements picker.
+func (p *nativePicker) Close() { native.SamplerFree(p.chain) }

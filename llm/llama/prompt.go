@@ -1,0 +1,109 @@
+package llama
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"riposte/llm"
+)
+
+// prompter makes tokens of conversations. It is safe for concurrent use if tokenize is.
+type prompter struct {
+	template *chatTemplate
+	tokenize func(text string) []token // Knows the template's markers for what they are.
+	begin    []token                   // What every document begins with: the BOS token, or nothing.
+	beginsAs string                    // Its text, in case the template writes it as well.
+	markers  *strings.Replacer
+}
+
+// newPrompter takes the texts of the model's control tokens, so that nobody can end their message by saying one.
+func newPrompter(t *chatTemplate, tokenize func(string) []token, control []string) *prompter {
+	var pairs []string
+	for _, c := range control {
+		if first, n := utf8.DecodeRuneInString(c); len(c) > n+1 {
+			pairs = append(pairs, c, string(first)+" "+c[n:])
+		}
+	}
+	return &prompter{template: t, tokenize: tokenize, markers: strings.NewReplacer(pairs...)}
+}
+
+// build returns the tokens of a conversation, at most room of them. Where it is longer, its oldest messages are left
+// out, never the system's and never the last. They are left out in blocks of a quarter of the room and from one place
+// on, so that the beginning of the prompt stays the same for many turns and need not be computed anew in each.
+func (p *prompter) build(messages []llm.Message, room int) ([]token, error) {
+	all := p.clean(messages)
+	if len(all) == 0 {
+		return nil, ErrNoMessages
+	}
+	tokens := p.tokens(all)
+	if len(tokens) <= room {
+		return tokens, nil
+	}
+	block := max(room/4, 1)
+	spoken := make([]int, len(all)) // The tokens of each message that may be left out, roughly: markers count as 4.
+	for i, m := range all[:len(all)-1] {
+		if m.Role != llm.System {
+			spoken[i] = len(p.tokenize(m.Text)) + 4
+		}
+	}
+	least := (len(tokens) - room + block - 1) / block * block
+	for {
+		kept, more := without(all, spoken, least)
+		tokens = p.tokens(kept)
+		if len(tokens) <= room {
+			return tokens, nil
+		}
+		if !more {
+			return nil, fmt.Errorf("%w: the system prompt and the last message are %d tokens, %d fit: shorten them or allow more context",
+				ErrTooLong, len(tokens), room)
+		}
+		least += block
+	}
+}
+
+// without leaves out the oldest messages until at least so many tokens are gone, and then until a user speaks. It
+// reports whether anything more could be left out.
+func without(all []llm.Message, spoken []int, least int) (kept []llm.Message, more bool) {
+	gone, last := 0, len(all)-1
+	for i, m := range all {
+		if i == last || m.Role == llm.System {
+			kept = append(kept, m)
+			continue
+		}
+		if gone < least || m.Role != llm.User && !more {
+			gone += spoken[i]
+			continue
+		}
+		more = true
+		kept = append(kept, m)
+	}
+	return kept, more
+}
+
+// tokens renders and tokenises a conversation.
+func (p *prompter) tokens(messages []llm.Message) []token {
+	text := p.template.render(messages)
+	if p.beginsAs != "" && strings.HasPrefix(text, p.beginsAs) {
+		return p.tokenize(text)
+	}
+	return append(append([]token(nil), p.begin...), p.tokenize(text)...)
+}
+
+// clean leaves out messages without text and takes from the others what a tokenizer would stumble over or obey.
+func (p *prompter) clean(messages []llm.Message) []llm.Message {
+	out := make([]llm.Message, 0, len(messages))
+	for _, m := range messages {
+		m.Text = strings.ReplaceAll(strings.ToValidUTF8(m.Text, "\uFFFD"), "\x00", "")
+		if strings.TrimSpace(m.Text) == "" {
+			continue
+		}
+		m.Text = p.markers.Replace(m.Text)
+		if m.Role == "" {
+			m.Role = llm.User
+		}
+		m.Role = llm.Role(p.markers.Replace(string(m.Role)))
+		out = append(out, m)
+	}
+	return out
+}

@@ -1,0 +1,159 @@
+package llama
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ardanlabs/jinja"
+
+	"riposte/llm"
+)
+
+// chatTemplate writes conversations the way that a model was trained to read them.
+type chatTemplate struct {
+	jinja    *jinja.Template // Nil for ChatML.
+	bos, eos string          // The texts of the tokens that begin and end a document.
+}
+
+// newChatTemplate compiles a model's own template. Without one, and with one that cannot be compiled, it returns a
+// usable ChatML template together with an error that says why.
+func newChatTemplate(source, bos, eos string) (*chatTemplate, error) {
+	t := &chatTemplate{bos: bos, eos: eos}
+	if source == "" {
+		return t, errors.New("the model has no chat template")
+	}
+	compiled, err := compileJinja(source)
+	if err != nil {
+		return t, fmt.Errorf("the model's chat template: %w", err)
+	}
+	t.jinja = compiled
+	return t, nil
+}
+
+// stops are strings that end an answer in addition to the model's own end: the template's markers, where the model may
+// not know them as tokens.
+func (t *chatTemplate) stops() []string {
+	if t.jinja != nil {
+		return nil
+	}
+	return []string{"<|im_end|>", "<|im_start|>"}
+}
+
+// render writes a conversation and the beginning of the assistant's next message. Templates are particular: some want
+// the roles to alternate, some want the user to begin, some know no system prompt. So a conversation that a template
+// refuses, or of which it leaves something out, is offered in other forms that say the same. It never fails: what no
+// form of is accepted is written in ChatML.
+func (t *chatTemplate) render(messages []llm.Message) string {
+	if t.jinja == nil {
+		return chatML(messages)
+	}
+	second, found := "", false // A form that was accepted but did not come out whole.
+	for _, form := range []func([]llm.Message) []llm.Message{asTheyAre, alternating, withoutSystem} {
+		m := form(messages)
+		text, err := t.apply(m)
+		if err != nil {
+			continue
+		}
+		if containsAll(text, m) {
+			return text
+		}
+		if !found {
+			second, found = text, true
+		}
+	}
+	if found {
+		return second
+	}
+	return chatML(messages)
+}
+
+// apply runs the template. The engine that runs it is written for well-behaved templates, and this one came with a file
+// from somewhere, so a panic in there is an error here.
+func (t *chatTemplate) apply(messages []llm.Message) (text string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("chat template: %v", p)
+		}
+	}()
+	list := make([]any, len(messages))
+	for i, m := range messages {
+		list[i] = map[string]any{"role": string(m.Role), "content": m.Text}
+	}
+	return t.jinja.Render(map[string]any{
+		"messages":              list,
+		"add_generation_prompt": true,
+		"bos_token":             t.bos,
+		"eos_token":             t.eos,
+		"enable_thinking":       false, // A caller cannot wait for it.
+	})
+}
+
+func compileJinja(source string) (t *jinja.Template, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%v", p)
+		}
+	}()
+	return jinja.Compile(source)
+}
+
+// chatML is the most common of the formats, and plain enough for a model that knows none.
+func chatML(messages []llm.Message) string {
+	var b strings.Builder
+	for _, m := range messages {
+		fmt.Fprintf(&b, "<|im_start|>%s\n%s<|im_end|>\n", m.Role, m.Text)
+	}
+	b.WriteString("<|im_start|>assistant\n")
+	return b.String()
+}
+
+func asTheyAre(messages []llm.Message) []llm.Message { return messages }
+
+// opener is what a caller is taken to have said where the assistant spoke first and the template wants the user to.
+const opener = "Hello."
+
+// alternating puts all that the system says first, makes one message of several by the same speaker, and lets the user
+// begin.
+func alternating(messages []llm.Message) []llm.Message {
+	var system []string
+	var rest []llm.Message
+	for _, m := range messages {
+		switch {
+		case m.Role == llm.System:
+			system = append(system, m.Text)
+		case len(rest) > 0 && rest[len(rest)-1].Role == m.Role:
+			rest[len(rest)-1].Text += "\n" + m.Text
+		default:
+			rest = append(rest, m)
+		}
+	}
+	var out []llm.Message
+	if len(system) > 0 {
+		out = append(out, llm.Message{Role: llm.System, Text: strings.Join(system, "\n")})
+	}
+	if len(rest) == 0 || rest[0].Role == llm.Assistant {
+		out = append(out, llm.Message{Role: llm.User, Text: opener})
+	}
+	return append(out, rest...)
+}
+
+// withoutSystem lets the user say what the system does, before the first of what the user says.
+func withoutSystem(messages []llm.Message) []llm.Message {
+	m := alternating(messages)
+	if len(m) > 1 && m[0].Role == llm.System {
+		m[1].Text = m[0].Text + "\n\n" + m[1].Text
+		m = m[1:]
+	}
+	return m
+}
+
+// containsAll reports whether every message made it into the text. Templates may trim them.
+func containsAll(text string, messages []llm.Message) bool {
+	for _, m := range messages {
+		if !strings.Contains(text, strings.TrimSpace(m.Text)) {
+			return false
+		}
+	}
+	return true
+}
