@@ -22,11 +22,10 @@ type listener struct {
 	ear      *ear
 	settings transport.Settings
 
-	item     string        // What is being said, between its onset and its end.
-	eager    *hearing      // The closing pass over it, begun when it seemed to be over.
-	full     bool          // The caller was told that no more sound can be kept.
-	unspoken *budget.Turn  // The clock of what was committed and is not answered.
-	spoken   time.Duration // How much sound the caller has committed.
+	item     string       // What is being said, between its onset and its end.
+	eager    *hearing     // The closing pass over it, begun when it seemed to be over.
+	full     bool         // The caller was told that no more sound can be kept.
+	unspoken *budget.Turn // The clock of what was committed and is not answered.
 }
 
 func newListener(s *Session, ctx context.Context, limits Limits, turns chan<- *turn) *listener {
@@ -197,7 +196,8 @@ func (l *listener) enqueue(t *turn, ref string) error {
 	t.ctx, t.end = context.WithCancelCause(l.ctx)
 	t.settled = make(chan struct{})
 	t.respond = t.respond && !l.isDraining()
-	t.answer.ID, t.answer.Item, t.answer.Written = newID("resp"), newID("item"), t.settings.Written
+	t.answer.ID, t.answer.Item = newID("resp"), newID("item")
+	t.answer.Written, t.answer.Encoding = t.settings.Written, t.settings.Encoding
 	l.live.add(t)
 	select {
 	case l.turns <- t:

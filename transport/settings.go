@@ -12,6 +12,7 @@ type Settings struct {
 	Language     string // ISO 639-1 of what the caller speaks; empty lets the recogniser find out.
 	Vocabulary   string // Words that are likely in what the caller says.
 	Rate         int    // Of the sound that goes to the caller, in hertz.
+	Encoding     string // How that sound is written, in the wire's own words; the pipeline only hands it back.
 	Speed        float32
 	Written      bool // Answers are text, without sound.
 	Sampling     llm.Sampling
@@ -46,5 +47,6 @@ type Response struct {
 	Item     string // The answer's item in the conversation.
 	Previous string // The item before it.
 	Written  bool
+	Encoding string // From the settings under which it is given.
 	Metadata map[string]string
 }

@@ -1,0 +1,210 @@
+package realtime
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"riposte/transport"
+)
+
+// call is one client on one WebSocket. It is a transport.Call.
+type call struct {
+	ws     *websocket.Conn
+	server *Server
+	limits Limits
+	end    context.CancelCauseFunc // Of the context in which the call is held.
+
+	in   chan message // What came, not read yet.
+	out  chan []byte  // What is to be sent. Closed when nobody sends any more.
+	gone chan struct{}
+
+	mu      sync.Mutex
+	session session // What the client sees of its settings.
+
+	encoded []byte // The last sound that was sent; answers are sent one at a time, so one buffer will do.
+}
+
+// message is one message and when it came.
+type message struct {
+	data []byte // nil for a binary one.
+	at   time.Time
+}
+
+var _ transport.Call = (*call)(nil)
+
+func newCall(ws *websocket.Conn, limits Limits, s *Server, model string) *call {
+	id := "sess_" + rand.Text()
+	if model == "" {
+		model = s.Model
+	}
+	c := &call{
+		ws: ws, server: s, limits: limits,
+		in: make(chan message), out: make(chan []byte, limits.Queue), gone: make(chan struct{}),
+		session: newSession(id, model, s.Voice, s.Defaults),
+	}
+	c.session.ExpiresAt = time.Now().Add(limits.Lifetime).Unix()
+	return c
+}
+
+// ID names the call: it is the session's ID on the wire.
+func (c *call) ID() string { return c.session.ID } // never changes
+
+// hold runs the call and returns why it ended, when nothing of it is left.
+func (c *call) hold(ctx context.Context, hold func(context.Context, transport.Call, transport.Settings) error) error {
+	ctx, c.end = context.WithCancelCause(ctx)
+	defer c.end(nil)
+	expiry := time.AfterFunc(c.limits.Lifetime, func() { c.end(transport.ErrExpired) })
+	defer expiry.Stop()
+
+	var wg sync.WaitGroup
+	wg.Go(func() { c.end(c.read()) })
+	written := make(chan struct{})
+	wg.Go(func() { defer close(written); c.write() })
+
+	c.send(ctx, "session.created", fields{"session": c.session})
+	c.send(ctx, "conversation.created", fields{"conversation": fields{"id": c.conversation(), "object": "realtime.conversation"}})
+	err := hold(ctx, c, c.session.settings(c.server.Defaults))
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause // whatever else went wrong followed from it
+	}
+	c.farewell(err)
+	close(c.out)
+	<-written
+	c.hangUp(err)
+	close(c.gone)
+	c.ws.Close() // lets read return
+	wg.Wait()
+	return err
+}
+
+// read takes the client's messages until the connection is gone, and says why it is.
+func (c *call) read() error {
+	c.ws.SetReadLimit(c.limits.Message)
+	c.ws.SetReadDeadline(time.Now().Add(c.limits.Pong))
+	c.ws.SetPongHandler(func(string) error { return c.ws.SetReadDeadline(time.Now().Add(c.limits.Pong)) })
+	for {
+		kind, data, err := c.ws.ReadMessage()
+		switch {
+		case errors.Is(err, websocket.ErrReadLimit):
+			return fmt.Errorf("%w: more than %d bytes", errTooBig, c.limits.Message)
+		case isTimeout(err):
+			return transport.ErrSlowReader
+		case err != nil:
+			return transport.ErrHungUp
+		}
+		if kind != websocket.TextMessage {
+			data = nil // Receive says what is wrong with it
+		}
+		select {
+		case c.in <- message{data, time.Now()}:
+		case <-c.gone:
+			return nil
+		}
+	}
+}
+
+// write sends what is queued until there will be no more, or the client does not take it, and asks it now and then
+// whether it is still there.
+func (c *call) write() {
+	ping := time.NewTicker(c.limits.Ping)
+	defer ping.Stop()
+	var failed bool
+	for {
+		var err error
+		select {
+		case b, ok := <-c.out:
+			if !ok {
+				return
+			}
+			if failed {
+				continue
+			}
+			c.ws.SetWriteDeadline(time.Now().Add(c.limits.Write))
+			err = c.ws.WriteMessage(websocket.TextMessage, b)
+		case <-ping.C:
+			if !failed {
+				err = c.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(c.limits.Write))
+			}
+		}
+		switch {
+		case err == nil:
+		case isTimeout(err):
+			failed = true
+			c.end(transport.ErrSlowReader)
+		default:
+			failed = true
+			c.end(transport.ErrHungUp)
+		}
+	}
+}
+
+// queue puts an event where write takes it. A client that does not read makes it wait, no longer than the limit.
+func (c *call) queue(ctx context.Context, b []byte) error {
+	select {
+	case c.out <- b:
+		return nil
+	default:
+	}
+	slow := time.NewTimer(c.limits.Write)
+	defer slow.Stop()
+	select {
+	case c.out <- b:
+		return nil
+	case <-slow.C:
+		c.end(transport.ErrSlowReader)
+		return transport.ErrSlowReader
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// errTooBig says that a client sent a message beyond the limit.
+var errTooBig = errors.New("the message is too big")
+
+// farewell tells the client why the call ends, where that is not its own doing.
+func (c *call) farewell(err error) {
+	var code, text string
+	switch {
+	case errors.Is(err, transport.ErrHungUp), errors.Is(err, transport.ErrSlowReader), errors.Is(err, errTooBig):
+		return
+	case errors.Is(err, transport.ErrExpired):
+		code, text = "session_expired", fmt.Sprintf("The session has lasted %v, the longest time. Connect again.", c.limits.Lifetime)
+	case errors.Is(err, transport.ErrShutdown), errors.Is(err, context.Canceled):
+		code, text = "server_shutdown", "The service is shutting down. Connect again."
+	default:
+		code, text = "server_error", "Something went wrong in the service. Connect again; if it happens again, tell whoever runs it."
+	}
+	// No context: the call's own has ended, and the queue's wait is bounded.
+	c.fault(context.Background(), transport.Fault{Code: code, Message: text, Ours: true})
+}
+
+// hangUp says goodbye with the close code that belongs to err. This is the one place that knows them.
+func (c *call) hangUp(err error) {
+	code, text := websocket.CloseNormalClosure, ""
+	switch {
+	case err == nil, errors.Is(err, transport.ErrHungUp):
+	case errors.Is(err, transport.ErrSlowReader):
+		code, text = websocket.ClosePolicyViolation, "the client does not read"
+	case errors.Is(err, errTooBig):
+		code, text = websocket.CloseMessageTooBig, fmt.Sprintf("a message may have %d bytes", c.limits.Message)
+	case errors.Is(err, transport.ErrExpired):
+		code, text = websocket.CloseNormalClosure, "the session has expired"
+	case errors.Is(err, transport.ErrShutdown), errors.Is(err, context.Canceled):
+		code, text = websocket.CloseGoingAway, "the service is shutting down"
+	default:
+		code, text = websocket.CloseInternalServerErr, "internal error"
+	}
+	_ = c.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, text), time.Now().Add(time.Second))
+}
+
+func isTimeout(err error) bool {
+	var t net.Error
+	return errors.As(err, &t) && t.Timeout()
+}

@@ -1,0 +1,154 @@
+package realtime
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// clientEvent is what a client may send. The set is closed: decode returns one of these.
+type clientEvent interface{ isClientEvent() }
+
+type sessionUpdate struct {
+	Session json.RawMessage `json:"session"`
+}
+
+type audioAppend struct {
+	Audio []byte `json:"audio"` // Decoded from base64.
+}
+
+type audioCommit struct{}
+
+type audioClear struct{}
+
+type itemCreate struct {
+	Previous *string `json:"previous_item_id,omitempty"`
+	Item     item    `json:"item"`
+}
+
+type itemTruncate struct {
+	Item         string `json:"item_id"`
+	ContentIndex int    `json:"content_index"`
+	AudioEndMS   int64  `json:"audio_end_ms"`
+}
+
+type responseCreate struct {
+	Response *responseParams `json:"response,omitempty"`
+}
+
+type responseCancel struct {
+	Response string `json:"response_id,omitempty"`
+}
+
+func (sessionUpdate) isClientEvent()  {}
+func (audioAppend) isClientEvent()    {}
+func (audioCommit) isClientEvent()    {}
+func (audioClear) isClientEvent()     {}
+func (itemCreate) isClientEvent()     {}
+func (itemTruncate) isClientEvent()   {}
+func (responseCreate) isClientEvent() {}
+func (responseCancel) isClientEvent() {}
+
+// responseParams is what one answer may do differently.
+type responseParams struct {
+	Instructions    *string           `json:"instructions,omitempty"`
+	Modalities      []string          `json:"output_modalities,omitempty"`
+	MaxOutputTokens *tokenLimit       `json:"max_output_tokens,omitempty"`
+	Conversation    string            `json:"conversation,omitempty"`
+	Metadata        map[string]string `json:"metadata,omitempty"`
+}
+
+// item is a message in the conversation, as the wire writes it.
+type item struct {
+	ID      string    `json:"id,omitempty"`
+	Object  string    `json:"object,omitempty"`
+	Type    string    `json:"type"`
+	Status  string    `json:"status,omitempty"`
+	Role    string    `json:"role,omitempty"`
+	Content []content `json:"content"`
+}
+
+// content is a part of an item.
+type content struct {
+	Type       string  `json:"type"`
+	Text       string  `json:"text,omitempty"`
+	Transcript *string `json:"transcript,omitempty"`
+	Audio      string  `json:"audio,omitempty"`
+}
+
+// clientEvents makes an empty event of each type that is known.
+var clientEvents = map[string]func() clientEvent{
+	"session.update":             func() clientEvent { return new(sessionUpdate) },
+	"input_audio_buffer.append":  func() clientEvent { return new(audioAppend) },
+	"input_audio_buffer.commit":  func() clientEvent { return new(audioCommit) },
+	"input_audio_buffer.clear":   func() clientEvent { return new(audioClear) },
+	"conversation.item.create":   func() clientEvent { return new(itemCreate) },
+	"conversation.item.truncate": func() clientEvent { return new(itemTruncate) },
+	"response.create":            func() clientEvent { return new(responseCreate) },
+	"response.cancel":            func() clientEvent { return new(responseCancel) },
+}
+
+// clientEventTypes lists them for error messages.
+const clientEventTypes = "session.update, input_audio_buffer.append, input_audio_buffer.commit, input_audio_buffer.clear, " +
+	"conversation.item.create, conversation.item.truncate, response.create and response.cancel"
+
+// decode reads a client's event and its event_id. The error is a *wireError, which says how to mend the event; the
+// event_id is returned with it where it could be read.
+func decode(b []byte) (e clientEvent, id string, err error) {
+	var head struct {
+		Type string `json:"type"`
+		ID   string `json:"event_id"`
+	}
+	if err := json.Unmarshal(b, &head); err != nil {
+		return nil, "", badJSON(err)
+	}
+	if head.Type == "" {
+		return nil, head.ID, invalid("type", "missing_required_parameter", "The event has no type. Known types are %s.", clientEventTypes)
+	}
+	make, ok := clientEvents[head.Type]
+	if !ok {
+		return nil, head.ID, invalid("type", "invalid_value", "The event type %q is not known. Known types are %s.", head.Type, clientEventTypes)
+	}
+	e = make()
+	if err := json.Unmarshal(b, e); err != nil {
+		return nil, head.ID, badJSON(err)
+	}
+	return e, head.ID, nil
+}
+
+// badJSON says what is wrong with an event that encoding/json does not take.
+func badJSON(err error) *wireError {
+	var mismatch *json.UnmarshalTypeError
+	var corrupt base64.CorruptInputError
+	var own *wireError
+	switch {
+	case errors.As(err, &own):
+		return own
+	case errors.As(err, &mismatch):
+		return invalid(mismatch.Field, "invalid_type", "%s must be of another type than %s.", name(mismatch.Field), mismatch.Value)
+	case errors.As(err, &corrupt):
+		return invalid("audio", "invalid_value", "The audio is not base64: byte %d is wrong.", int64(corrupt))
+	}
+	return invalid("", "invalid_json", "The event is not a JSON object: %v.", err)
+}
+
+func name(field string) string {
+	if field == "" {
+		return "The event"
+	}
+	return field
+}
+
+// wireError is a fault of the client's, in the protocol's own terms.
+type wireError struct {
+	param   string
+	code    string
+	message string
+}
+
+func (e *wireError) Error() string { return e.message }
+
+func invalid(param, code, format string, args ...any) *wireError {
+	return &wireError{param: param, code: code, message: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,177 @@
+package realtime
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"riposte/llm"
+	"riposte/transport"
+)
+
+// Receive returns what the client does next. What is wrong with an event it is told right here; the call goes on.
+func (c *call) Receive(ctx context.Context) (transport.Inbound, error) {
+	for {
+		select {
+		case m := <-c.in:
+			in, id, err := c.understand(ctx, m)
+			var wrong *wireError
+			switch {
+			case errors.As(err, &wrong):
+				if err := c.sendError(ctx, "invalid_request_error", wrong.code, wrong.message, wrong.param, id); err != nil {
+					return nil, err
+				}
+			case err != nil:
+				return nil, err
+			case in != nil:
+				return in, nil
+			}
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// understand returns what a message means, nil when it means nothing to the pipeline, and its event_id.
+func (c *call) understand(ctx context.Context, m message) (in transport.Inbound, id string, err error) {
+	if m.data == nil {
+		return nil, "", invalid("", "invalid_type", "The message is binary. The protocol's events are JSON in text messages, sound included.")
+	}
+	e, id, err := decode(m.data)
+	if err != nil {
+		return nil, id, err
+	}
+	in, err = c.inbound(ctx, e, id, m.at)
+	return in, id, err
+}
+
+// inbound says what a client's event means to the pipeline; nil when it means nothing to it.
+func (c *call) inbound(ctx context.Context, e clientEvent, id string, at time.Time) (transport.Inbound, error) {
+	switch e := e.(type) {
+	case *sessionUpdate:
+		return c.update(ctx, e)
+	case *audioAppend:
+		return c.sound(e, at)
+	case *audioCommit:
+		return transport.Commit{Ref: id}, nil
+	case *audioClear:
+		return transport.Clear{Ref: id}, nil
+	case *itemCreate:
+		it, err := e.message()
+		return transport.Add{Ref: id, Item: it}, err
+	case *itemTruncate:
+		if e.AudioEndMS < 0 {
+			return nil, invalid("audio_end_ms", "invalid_value", "audio_end_ms is %d; it must be 0 or more.", e.AudioEndMS)
+		}
+		if e.ContentIndex != 0 {
+			return nil, invalid("content_index", "invalid_value", "content_index is %d; answers have one part, 0.", e.ContentIndex)
+		}
+		return transport.Truncate{Ref: id, Item: e.Item, Heard: time.Duration(e.AudioEndMS) * time.Millisecond}, nil
+	case *responseCreate:
+		return e.request(id)
+	case *responseCancel:
+		return transport.Cancel{Ref: id, Response: e.Response}, nil
+	}
+	return nil, invalid("type", "invalid_value", "The event type is not known.")
+}
+
+// update changes the session and confirms the change.
+func (c *call) update(ctx context.Context, e *sessionUpdate) (transport.Inbound, error) {
+	c.mu.Lock()
+	next, err := c.session.update(e.Session, c.server.Defaults, c.server.Voice)
+	if err == nil {
+		c.session = next
+	}
+	c.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.send(ctx, "session.updated", fields{"session": next}); err != nil {
+		return nil, err
+	}
+	return transport.Configure{Settings: next.settings(c.server.Defaults)}, nil
+}
+
+// sound takes a piece of the caller's sound.
+func (c *call) sound(e *audioAppend, at time.Time) (transport.Inbound, error) {
+	if len(e.Audio) > c.limits.Append {
+		return nil, invalid("audio", "audio_too_long", "The audio has %d bytes; one event may bring %d. Nothing of it was taken: send it in parts.",
+			len(e.Audio), c.limits.Append)
+	}
+	f := c.current().Audio.Input.Format
+	pcm, err := f.decode(e.Audio)
+	if err != nil {
+		return nil, invalid("audio", "invalid_value", "The audio has %d bytes, but audio/pcm has two bytes a sample. Nothing of it was taken.", len(e.Audio))
+	}
+	if len(pcm) == 0 {
+		return nil, invalid("audio", "missing_required_parameter", "The event brings no audio.")
+	}
+	return transport.Sound{PCM: pcm, Rate: f.Rate, At: at}, nil
+}
+
+// current returns the session as it is now. Its parts are never written to.
+func (c *call) current() session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.session
+}
+
+// message reads a written message.
+func (e *itemCreate) message() (transport.Item, error) {
+	it := transport.Item{ID: e.Item.ID, Role: llm.Role(e.Item.Role)}
+	if e.Previous != nil {
+		it.After = *e.Previous
+	}
+	if e.Item.Type != "message" {
+		return it, invalid("item.type", "invalid_value", "item.type is %q; this service takes \"message\".", e.Item.Type)
+	}
+	switch it.Role {
+	case llm.User, llm.System, llm.Assistant:
+	default:
+		return it, invalid("item.role", "invalid_value", "item.role is %q; it must be user, assistant or system.", e.Item.Role)
+	}
+	for _, part := range e.Item.Content {
+		switch part.Type {
+		case "input_text", "output_text", "text":
+			it.Text += part.Text
+		default:
+			return it, invalid("item.content", "invalid_value", "item.content holds %q; this service takes input_text and output_text. Sound comes by input_audio_buffer.append.", part.Type)
+		}
+	}
+	if it.Text == "" {
+		return it, invalid("item.content", "missing_required_parameter", "item.content holds no text.")
+	}
+	return it, nil
+}
+
+// request reads the wish for an answer.
+func (e *responseCreate) request(id string) (transport.Inbound, error) {
+	out := transport.Respond{Ref: id}
+	p := e.Response
+	if p == nil {
+		return out, nil
+	}
+	if p.Conversation != "" && p.Conversation != "auto" {
+		return nil, invalid("response.conversation", "invalid_value", "response.conversation is %q; this service offers \"auto\".", p.Conversation)
+	}
+	if p.Modalities != nil {
+		if err := validModalities("response.output_modalities", p.Modalities); err != nil {
+			return nil, err
+		}
+		written := p.Modalities[0] == "text"
+		out.Written = &written
+	}
+	if len(p.Metadata) > 16 {
+		return nil, invalid("response.metadata", "invalid_value", "response.metadata has %d pairs; it may have 16.", len(p.Metadata))
+	}
+	for k, v := range p.Metadata {
+		if len(k) > 64 || len(v) > 512 {
+			return nil, invalid("response.metadata", "invalid_value", "A key of response.metadata may have 64 characters and a value 512.")
+		}
+	}
+	if p.MaxOutputTokens != nil {
+		out.MaxTokens = int(*p.MaxOutputTokens)
+	}
+	out.Instructions, out.Metadata = p.Instructions, p.Metadata
+	return out, nil
+}

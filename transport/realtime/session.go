@@ -1,0 +1,280 @@
+package realtime
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"riposte/transport"
+)
+
+// session is the session object of the protocol: what a client sees and may change.
+type session struct {
+	Type            string          `json:"type"`
+	Object          string          `json:"object"`
+	ID              string          `json:"id"`
+	Model           string          `json:"model"`
+	ExpiresAt       int64           `json:"expires_at,omitempty"`
+	Instructions    string          `json:"instructions"`
+	Modalities      []string        `json:"output_modalities"`
+	Audio           sessionAudio    `json:"audio"`
+	Tools           []any           `json:"tools"`
+	ToolChoice      any             `json:"tool_choice"`
+	MaxOutputTokens tokenLimit      `json:"max_output_tokens"`
+	Truncation      any             `json:"truncation"`
+	Tracing         json.RawMessage `json:"tracing"`
+	Include         []string        `json:"include"`
+	Prompt          json.RawMessage `json:"prompt"`
+}
+
+type sessionAudio struct {
+	Input  audioInput  `json:"input"`
+	Output audioOutput `json:"output"`
+}
+
+type audioInput struct {
+	Format         format          `json:"format"`
+	NoiseReduction json.RawMessage `json:"noise_reduction"`
+	Transcription  *transcription  `json:"transcription"`
+	TurnDetection  *turnDetection  `json:"turn_detection"`
+}
+
+type audioOutput struct {
+	Format format  `json:"format"`
+	Voice  string  `json:"voice"`
+	Speed  float32 `json:"speed"`
+}
+
+type transcription struct {
+	Model    string `json:"model,omitempty"`
+	Language string `json:"language,omitempty"`
+	Prompt   string `json:"prompt,omitempty"`
+}
+
+// turnDetection is server_vad. Its times are milliseconds.
+type turnDetection struct {
+	Type              string   `json:"type"`
+	Threshold         *float32 `json:"threshold,omitempty"`
+	PrefixPadding     *int     `json:"prefix_padding_ms,omitempty"`
+	Silence           *int     `json:"silence_duration_ms,omitempty"`
+	CreateResponse    *bool    `json:"create_response,omitempty"`
+	InterruptResponse *bool    `json:"interrupt_response,omitempty"`
+	IdleTimeout       *int     `json:"idle_timeout_ms,omitempty"`
+}
+
+// turnReports is what a client puts into include to be sent riposte.turn events.
+const turnReports = "riposte.turn"
+
+// voices are the names that clients of the protocol ask for without having looked. They all mean the service's own voice.
+var voices = []string{"alloy", "ash", "ballad", "cedar", "coral", "echo", "marin", "sage", "shimmer", "verse"}
+
+// newSession returns the session that a call begins with.
+func newSession(id, model, voice string, s transport.Settings) session {
+	out := session{
+		Type: "realtime", Object: "realtime.session", ID: id, Model: model,
+		Instructions: s.Instructions, Modalities: []string{"audio"},
+		Tools: []any{}, ToolChoice: "auto", MaxOutputTokens: tokenLimit(s.MaxTokens), Truncation: "auto",
+		Audio: sessionAudio{
+			Input: audioInput{
+				Format:        format{Type: "audio/pcm", Rate: pcmRate},
+				Transcription: &transcription{Language: s.Language, Prompt: s.Vocabulary},
+			},
+			Output: audioOutput{Format: format{Type: "audio/pcm", Rate: pcmRate}, Voice: voice, Speed: 1},
+		},
+	}
+	if d := s.Detection; d != nil {
+		padding, silence := int(d.Padding.Milliseconds()), int(d.Silence.Milliseconds())
+		respond, interrupt, threshold := d.Respond, d.Interrupt, d.Threshold
+		out.Audio.Input.TurnDetection = &turnDetection{
+			Type: "server_vad", Threshold: &threshold, PrefixPadding: &padding, Silence: &silence,
+			CreateResponse: &respond, InterruptResponse: &interrupt,
+		}
+	}
+	return out
+}
+
+// update returns the session with the fields of the patch changed: what is absent stays as it is. defaults fills in what
+// a new turn detection leaves out. The error is a *wireError, and nothing is changed.
+func (s session) update(patch json.RawMessage, defaults transport.Settings, voice string) (session, error) {
+	next, err := s.clone()
+	if err != nil {
+		return s, err
+	}
+	if len(bytes.TrimSpace(patch)) == 0 {
+		return s, invalid("session", "missing_required_parameter", "session.update needs a session.")
+	}
+	d := json.NewDecoder(bytes.NewReader(patch))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&next); err != nil {
+		return s, badSession(err)
+	}
+	if err := next.validate(s, voice); err != nil {
+		return s, err
+	}
+	if d := next.Audio.Input.TurnDetection; d != nil && defaults.Detection != nil {
+		full := newSession("", "", "", defaults).Audio.Input.TurnDetection
+		fill(&d.Threshold, full.Threshold)
+		fill(&d.PrefixPadding, full.PrefixPadding)
+		fill(&d.Silence, full.Silence)
+		fill(&d.CreateResponse, full.CreateResponse)
+		fill(&d.InterruptResponse, full.InterruptResponse)
+	}
+	return next, nil
+}
+
+// clone returns a copy that shares nothing with s.
+func (s session) clone() (session, error) {
+	b, err := json.Marshal(s)
+	if err != nil {
+		return s, err
+	}
+	var out session
+	return out, json.Unmarshal(b, &out)
+}
+
+func fill[T any](field **T, from *T) {
+	if *field == nil {
+		*field = from
+	}
+}
+
+// validate says what of a changed session cannot be had. old is the session before the change.
+func (s session) validate(old session, voice string) error {
+	if s.ID != old.ID || s.Object != old.Object || s.ExpiresAt != old.ExpiresAt {
+		return invalid("session", "invalid_value", "id, object and expires_at of a session cannot be changed.")
+	}
+	if s.Type != "realtime" {
+		return invalid("session.type", "invalid_value", "session.type is %q; this service offers \"realtime\".", s.Type)
+	}
+	if s.Model != old.Model {
+		return invalid("session.model", "invalid_value", "The model of a session cannot be changed: connect with ?model=%s instead.", s.Model)
+	}
+	if err := validModalities("session.output_modalities", s.Modalities); err != nil {
+		return err
+	}
+	if s.MaxOutputTokens < 0 || s.MaxOutputTokens > 4096 {
+		return invalid("session.max_output_tokens", "invalid_value", "max_output_tokens is %d; it must be 1 to 4096 or \"inf\".", s.MaxOutputTokens)
+	}
+	if len(s.Tools) > 0 {
+		return invalid("session.tools", "invalid_value", "This service does not call tools yet: leave session.tools empty.")
+	}
+	if !isNull(s.Prompt) {
+		return invalid("session.prompt", "invalid_value", "This service keeps no prompts: put the text into session.instructions.")
+	}
+	for _, inc := range s.Include {
+		if inc != turnReports {
+			return invalid("session.include", "invalid_value", "session.include holds %q; this service can include %q.", inc, turnReports)
+		}
+	}
+	return s.Audio.validate(old.Audio, voice)
+}
+
+func (a sessionAudio) validate(old sessionAudio, voice string) error {
+	for param, f := range map[string]format{"session.audio.input.format": a.Input.Format, "session.audio.output.format": a.Output.Format} {
+		if err := f.validate(param); err != nil {
+			return err
+		}
+	}
+	if !isNull(a.Input.NoiseReduction) {
+		return invalid("session.audio.input.noise_reduction", "invalid_value", "This service does not reduce noise: leave noise_reduction null.")
+	}
+	if o := a.Output; o.Speed < 0.25 || o.Speed > 1.5 {
+		return invalid("session.audio.output.speed", "invalid_value", "speed is %v; it must be 0.25 to 1.5.", o.Speed)
+	}
+	if v := a.Output.Voice; v != voice && v != old.Output.Voice && !slices.Contains(voices, v) {
+		return invalid("session.audio.output.voice", "invalid_value", "The voice %q is not known. This service speaks with %q; the names %s mean the same.",
+			v, voice, strings.Join(voices, ", "))
+	}
+	d := a.Input.TurnDetection
+	if d == nil {
+		return nil
+	}
+	const param = "session.audio.input.turn_detection"
+	switch {
+	case d.Type != "server_vad":
+		return invalid(param+".type", "invalid_value", "turn_detection is %q; this service offers \"server_vad\", and null for turns that the client commits.", d.Type)
+	case d.Threshold != nil && (*d.Threshold <= 0 || *d.Threshold > 1):
+		return invalid(param+".threshold", "invalid_value", "threshold is %v; it must be above 0 and at most 1.", *d.Threshold)
+	case d.PrefixPadding != nil && (*d.PrefixPadding < 0 || *d.PrefixPadding > 5000):
+		return invalid(param+".prefix_padding_ms", "invalid_value", "prefix_padding_ms is %d; it must be 0 to 5000.", *d.PrefixPadding)
+	case d.Silence != nil && (*d.Silence < 100 || *d.Silence > 10000):
+		return invalid(param+".silence_duration_ms", "invalid_value", "silence_duration_ms is %d; it must be 100 to 10000.", *d.Silence)
+	case d.IdleTimeout != nil:
+		return invalid(param+".idle_timeout_ms", "invalid_value", "This service does not speak up on its own: leave idle_timeout_ms null.")
+	}
+	return nil
+}
+
+// settings returns what the session means for the pipeline, over the service's own settings.
+func (s session) settings(defaults transport.Settings) transport.Settings {
+	out := defaults
+	out.Instructions = s.Instructions
+	out.Written = slices.Contains(s.Modalities, "text")
+	out.MaxTokens = int(s.MaxOutputTokens)
+	out.Rate, out.Encoding = s.Audio.Output.Format.Rate, s.Audio.Output.Format.Type
+	out.Speed = s.Audio.Output.Speed
+	if t := s.Audio.Input.Transcription; t != nil {
+		out.Language, out.Vocabulary = t.Language, t.Prompt
+	}
+	out.Detection = nil
+	if d := s.Audio.Input.TurnDetection; d != nil {
+		out.Detection = &transport.Detection{
+			Threshold: *d.Threshold,
+			Padding:   time.Duration(*d.PrefixPadding) * time.Millisecond,
+			Silence:   time.Duration(*d.Silence) * time.Millisecond,
+			Respond:   *d.CreateResponse,
+			Interrupt: *d.InterruptResponse,
+		}
+	}
+	return out
+}
+
+func validModalities(param string, m []string) error {
+	if len(m) == 1 && (m[0] == "audio" || m[0] == "text") {
+		return nil
+	}
+	return invalid(param, "invalid_value", "%s is %q; it must be [\"audio\"] or [\"text\"].", param, m)
+}
+
+// badSession says what is wrong with a session that encoding/json does not take.
+func badSession(err error) *wireError {
+	if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+		return invalid("session", "unknown_parameter", "The session has no field %s.", field)
+	}
+	e := badJSON(err)
+	if e.param != "" && !strings.HasPrefix(e.param, "session") {
+		e.param = "session." + e.param
+	}
+	return e
+}
+
+func isNull(raw json.RawMessage) bool {
+	return len(raw) == 0 || string(raw) == "null"
+}
+
+// tokenLimit is a number of tokens, or "inf", which is 0 here.
+type tokenLimit int
+
+// UnmarshalJSON takes a number of at least 1, or "inf".
+func (l *tokenLimit) UnmarshalJSON(b []byte) error {
+	if string(b) == `"inf"` {
+		*l = 0
+		return nil
+	}
+	var n int
+	if err := json.Unmarshal(b, &n); err != nil || n < 1 {
+		return invalid("max_output_tokens", "invalid_value", "max_output_tokens is %s; it must be 1 to 4096 or \"inf\".", b)
+	}
+	*l = tokenLimit(n)
+	return nil
+}
+
+// MarshalJSON writes 0 as "inf".
+func (l tokenLimit) MarshalJSON() ([]byte, error) {
+	if l == 0 {
+		return []byte(`"inf"`), nil
+	}
+	return json.Marshal(int(l))
+}
