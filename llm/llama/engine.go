@@ -234,46 +234,8 @@ func (e *Engine) Generate(ctx context.Context, r llm.Request) iter.Seq2[llm.Piec
 			yield(llm.Piece{}, err)
 			return
 		}
-		// The loop sees the end of ctx by itself while it works, but not while it sleeps.
-		context.AfterFunc(ctx, l.poke)
-		select {
-		case l.requests <- s:
-		case <-ctx.Done():
-			yield(llm.Piece{}, context.Cause(ctx))
-			return
-		case <-e.done:
-			yield(llm.Piece{}, ErrClosed)
-			return
-		}
-		for ctx.Err() == nil {
-			select {
-			case text, more := <-s.out:
-				if more {
-					l.poke()
-					if !yield(llm.Piece{Text: text}, nil) {
-						return
-					}
-					continue
-				}
-				finish(s, yield)
-				return
-			case <-ctx.Done():
-			}
-		}
-		yield(llm.Piece{}, context.Cause(ctx))
+		l.answer(s, yield)
 	}
-}
-
-// finish yields the end of an answer that the loop has ended.
-func finish(s *sequence, yield func(llm.Piece, error) bool) {
-	if s.err != nil {
-		yield(llm.Piece{}, s.err)
-		return
-	}
-	if s.rest != "" && !yield(llm.Piece{Text: s.rest}, nil) {
-		return
-	}
-	yield(llm.Piece{Usage: &s.usage}, nil)
 }
 
 // prepare makes the tokens of a request.
