@@ -1,0 +1,85 @@
+package audio
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+)
+
+// count returns samples that say their own position, from from on.
+func count(from int64, n int) PCM {
+	p := make(PCM, n)
+	for i := range p {
+		p[i] = int16(from + int64(i))
+	}
+	return p
+}
+
+func TestTapeSlice(t *testing.T) {
+	tape := NewTape(1000, 100*time.Millisecond) // 100 samples.
+	tape.Write(count(0, 250))                   // 150 to 249 remain.
+	for _, c := range []struct {
+		name     string
+		from, to int64
+		first, n int
+		lost     int
+	}{
+		{"what is there", 160, 200, 160, 40, 0},
+		{"all that is there", 150, 250, 150, 100, 0},
+		{"the beginning is gone", 100, 200, 150, 50, 50},
+		{"all is gone", 20, 60, 0, 0, 40},
+		{"before the call", -40, 160, 150, 10, 150},
+		{"not there yet", 240, 400, 240, 10, 0},
+		{"wholly in the future", 300, 400, 0, 0, 0},
+		{"empty", 200, 200, 0, 0, 0},
+		{"backwards", 200, 180, 0, 0, 0},
+	} {
+		got, lost := tape.Slice(c.from, c.to)
+		if !slices.Equal(got, count(int64(c.first), c.n)) || lost != c.lost {
+			t.Errorf("%s: %v with %d lost, want %d samples from %d with %d lost", c.name, got, lost, c.n, c.first, c.lost)
+		}
+	}
+}
+
+func TestTapeSliceIsACopy(t *testing.T) {
+	tape := NewTape(1000, 10*time.Millisecond)
+	tape.Write(count(0, 10))
+	p, _ := tape.Slice(0, 10)
+	tape.Write(count(10, 10))
+	if !slices.Equal(p, count(0, 10)) {
+		t.Errorf("a slice changed to %v under later sound", p)
+	}
+}
+
+func TestTapeInAnyChunks(t *testing.T) {
+	const size = 97
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		tape := NewTape(1000, size*time.Millisecond)
+		var end int64
+		for range 20 {
+			n := rnd.IntN(2 * size)
+			tape.Write(count(end, n))
+			end += int64(n)
+			want := max(0, end-size)
+			got, lost := tape.Slice(0, end)
+			if tape.Start() != want || tape.End() != end || int64(lost) != want || !slices.Equal(got, count(want, int(end-want))) {
+				t.Fatalf("after %d samples it has %d to %d, lost %d: %v", end, tape.Start(), tape.End(), lost, got)
+			}
+			if len(tape.ring) > size {
+				t.Fatalf("the ring grew to %d of %d samples", len(tape.ring), size)
+			}
+		}
+	}
+}
+
+func TestTapeDefaultKeepsAMinute(t *testing.T) {
+	tape := NewTape(100, 0)
+	for range 100 {
+		tape.Write(make(PCM, 100))
+	}
+	if tape.Start() != 4000 || tape.End() != 10000 {
+		t.Errorf("it has %d to %d, want 4000 to 10000", tape.Start(), tape.End())
+	}
+}
