@@ -1,0 +1,217 @@
+package tts
+
+import (
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// english holds the rules in their order, once for each way to write dates. They are made when they are first needed.
+var english = map[bool]func() []rule{
+	true:  sync.OnceValue(func() []rule { return englishRules(true) }),
+	false: sync.OnceValue(func() []rule { return englishRules(false) }),
+}
+
+// sayEnglish turns numbers, abbreviations and symbols into English words.
+func sayEnglish(text string, american bool) string {
+	for _, r := range english[american]() {
+		text = r.apply(text)
+	}
+	return text
+}
+
+// englishRules returns all rules. What is longer and more particular comes first: each leaves words where it found
+// something, which those after it do not touch.
+func englishRules(american bool) []rule {
+	var all []rule
+	for _, some := range [][]rule{webRules(), wordRules(), phoneRules(), timeRules(american), moneyRules(), unitRules(), numberRules(), symbolRules()} {
+		all = append(all, some...)
+	}
+	return all
+}
+
+// phoneRules say telephone numbers and network addresses digit by digit, with a rest between the groups.
+func phoneRules() []rule {
+	groups := func(s string) string {
+		fields := strings.FieldsFunc(s, func(r rune) bool { return r < '0' || r > '9' })
+		for i, f := range fields {
+			fields[i] = digits(f)
+		}
+		return strings.Join(fields, ", ")
+	}
+	return []rule{
+		on(`(^|[^\w.])\+(\d[\d\s().-]{6,20}\d)\b`, func(m []string) string { return m[1] + "plus " + groups(m[2]) }),
+		on(`(^|[^\w.-])(?:1[-. ])?\((\d{3})\) ?(\d{3})[-. ](\d{4})\b`, func(m []string) string {
+			one := ""
+			if strings.HasPrefix(strings.TrimPrefix(m[0], m[1]), "1") {
+				one = "one, "
+			}
+			return m[1] + one + groups(m[2]+" "+m[3]+" "+m[4])
+		}),
+		on(`(^|[^\w.-])((?:1[-. ])?\d{3}[-. ]\d{3}[-. ]\d{4})\b`, func(m []string) string { return m[1] + groups(m[2]) }),
+		on(`(^|[^\w.-])(\d{3}-\d{4})($|[^\w-])`, func(m []string) string { return m[1] + groups(m[2]) + m[3] }),
+		on(`(^|[^\w.-])(0\d{2,4}[ /-]\d{3,4}[ -]?\d{3,5})\b`, func(m []string) string { return m[1] + groups(m[2]) }),
+		on(`(^|[^\w.-])(\d{4}[ -]\d{4}[ -]\d{4}[ -]\d{1,4})\b`, func(m []string) string { return m[1] + groups(m[2]) }),
+		on(`\b(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})\b`, func(m []string) string {
+			return digits(m[1]) + " dot " + digits(m[2]) + " dot " + digits(m[3]) + " dot " + digits(m[4])
+		}),
+		on(`\b(911|999|112|411|311)\b($|[^\w,.%]|[,.](?:\D|$))`, func(m []string) string { return digits(m[1]) + m[2] }),
+	}
+}
+
+var vulgar = map[string]string{"½": "one half", "⅓": "one third", "⅔": "two thirds", "¼": "one quarter", "¾": "three quarters", "⅕": "one fifth", "⅖": "two fifths",
+	"⅗": "three fifths", "⅘": "four fifths", "⅙": "one sixth", "⅚": "five sixths", "⅛": "one eighth", "⅜": "three eighths", "⅝": "five eighths", "⅞": "seven eighths"}
+
+// fraction says a part of a whole: 3 and 4 are "three quarters".
+func fraction(over, under string) string {
+	a, _ := strconv.ParseInt(over, 10, 64)
+	b, _ := strconv.ParseInt(under, 10, 64)
+	name := ordinal(b)
+	switch {
+	case a == b && b > 2:
+		return amount(over) + " out of " + amount(under)
+	case b < 2 || b > 100 || a == 0 || a > b:
+		return amount(over) + " over " + amount(under)
+	case b == 2:
+		name = "half"
+	case b == 4:
+		name = "quarter"
+	}
+	if a == 1 {
+		return "one " + name
+	}
+	return cardinal(a) + " " + name + "s"
+}
+
+// numberRules say the numbers that no other rule took.
+func numberRules() []rule {
+	const number = `((?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)`
+	ordinalOf := func(s string) string {
+		n, err := strconv.ParseInt(strings.ReplaceAll(s, ",", ""), 10, 64)
+		if err != nil {
+			return digits(s)
+		}
+		return ordinal(n)
+	}
+	return []rule{
+		on(`\b(24/7|9/11|50/50)\b`, func(m []string) string {
+			a, b, _ := strings.Cut(m[0], "/")
+			return amount(a) + " " + amount(b)
+		}),
+		on(`\b(\d{1,3}(?:,\d{3})+|\d+)(?:st|nd|rd|th)\b`, func(m []string) string { return ordinalOf(m[1]) }),
+		on(`\b(\d+)[ -]?([½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])`, func(m []string) string {
+			return amount(m[1]) + " and " + strings.Replace(vulgar[m[2]], "one half", "a half", 1)
+		}),
+		on(`[½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞]`, func(m []string) string { return vulgar[m[0]] }),
+		on(`\b(\d{1,4})[ -](\d{1,2})/(\d{1,2})\b`, func(m []string) string {
+			return amount(m[1]) + " and " + strings.Replace(fraction(m[2], m[3]), "one half", "a half", 1)
+		}),
+		on(`(^|[^\w/.])(\d{1,4})/(\d{1,4})($|[^\w/])`, func(m []string) string { return m[1] + fraction(m[2], m[3]) + m[4] }),
+		// Versions: v2.0 and 1.2.3
+		on(`\b[vV](\d+(?:\.\d+)*)\b`, func(m []string) string { return "version " + dotted(m[1]) }),
+		on(`\b(\d+(?:\.\d+){2,})\b`, func(m []string) string { return dotted(m[1]) }),
+		// What is calculated.
+		on(`(\d)\s*\^\s*[-−](\d)`, func(m []string) string { return m[1] + " to the power of minus " + m[2] }),
+		on(`(\w)\s?\^\s?(\w)`, func(m []string) string {
+			switch m[2] {
+			case "2":
+				return m[1] + " squared"
+			case "3":
+				return m[1] + " cubed"
+			}
+			return m[1] + " to the power of " + m[2]
+		}),
+		on(`(\d|\b[A-Za-z]|\))²`, func(m []string) string { return m[1] + " squared" }),
+		on(`(\d|\b[A-Za-z]|\))³`, func(m []string) string { return m[1] + " cubed" }),
+		on(`(\d) ?[x×] ?(\d)`, func(m []string) string { return m[1] + " by " + m[2] }),
+		on(`(\d)x\b`, func(m []string) string { return m[1] + " times" }),
+		on(`([\w)]) ?\* ?([\d(])`, func(m []string) string { return m[1] + " times " + m[2] }),
+		on(`([\w)]) \* ([\w(])`, func(m []string) string { return m[1] + " times " + m[2] }),
+		on(`(\d) / (\d)`, func(m []string) string { return m[1] + " divided by " + m[2] }),
+		on(`([\w)]) [-−] ([\d(])`, minusBetween),
+		on(`([\w)]) [-−] ([\d(])`, minusBetween), // Neighbours share a number.
+		on(`(\d)−(\d)`, minusBetween),
+		on(`([\w)]) ?\+ ?([\w(])`, func(m []string) string { return m[1] + " plus " + m[2] }),
+		on(`(\d)\+`, func(m []string) string { return m[1] + " plus" }),
+		// 10-20 and 1939–1945
+		on(`(^|[^\w.,-])`+number+` ?[-–—] ?`+number+`($|[^\w-])`, func(m []string) string { return m[1] + plain(m[2]) + " to " + plain(m[3]) + m[4] }),
+		on(`(^|[\s(=<>≤≥])[-−]`+number+`\b`, func(m []string) string { return m[1] + "minus " + amount(m[2]) }),
+		// GPT-4, A4, 5G and H2O: names with digits.
+		on(`([A-Za-z])-(\d)`, func(m []string) string { return m[1] + " " + m[2] }),
+		on(`(\d)-([A-Za-z])`, func(m []string) string { return m[1] + " " + m[2] }),
+		on(`([\pL])(\d)`, func(m []string) string { return m[1] + " " + m[2] }),
+		on(`(\d)([\pL])`, func(m []string) string { return m[1] + " " + m[2] }),
+		on(`(^|[\s(])([-−]?)\.(\d+)`, func(m []string) string { return m[1] + amount(m[2]+"0."+m[3]) }),
+		on(number, func(m []string) string { return plain(m[1]) }),
+		// Digits of other scripts, and raised and lowered ones.
+		on(`\pN`, func(m []string) string { return " " + otherDigit(m[0]) + " " }),
+	}
+}
+
+func minusBetween(m []string) string { return m[1] + " minus " + m[2] }
+
+// plain says a number that stands alone: four digits between 1100 and 2099 are a year.
+func plain(s string) string {
+	if len(s) == 4 {
+		if n, err := strconv.ParseInt(s, 10, 64); err == nil && n >= 1100 && n < 2100 {
+			return year(n)
+		}
+	}
+	return amount(s)
+}
+
+// dotted says a version.
+func dotted(s string) string {
+	parts := strings.Split(s, ".")
+	for i, p := range parts {
+		parts[i] = whole(p)
+	}
+	return strings.Join(parts, " point ")
+}
+
+// otherDigit says a digit of any script, "" for what is a number but no digit.
+func otherDigit(s string) string {
+	for _, r := range s {
+		for _, zero := range []rune{'٠', '۰', '०', '০', '௦', '๐', '０', '₀'} {
+			if r >= zero && r <= zero+9 {
+				return ones[r-zero]
+			}
+		}
+		switch r {
+		case '⁰':
+			return "zero"
+		case '¹':
+			return "one"
+		case '²':
+			return "two"
+		case '³':
+			return "three"
+		}
+		if r >= '⁴' && r <= '⁹' {
+			return ones[4+r-'⁴']
+		}
+		if r >= '①' && r <= '⑳' {
+			return cardinal(int64(1 + r - '①'))
+		}
+	}
+	return ""
+}
+
+// symbolRules say the signs that are left.
+func symbolRules() []rule {
+	var all []rule
+	for _, s := range [][2]string{
+		{`\s*<=\s*|\s*≤\s*`, " is at most "}, {`\s*>=\s*|\s*≥\s*`, " is at least "}, {`\s*!=\s*|\s*≠\s*`, " is not equal to "}, {`\s*==\s*`, " equals "},
+		{`\s*(?:->|→|=>|⇒|➜|➔)\s*`, " to "}, {`\s*(?:<-|←)\s*`, " from "}, {`\s*≈\s*`, " is about "}, {`\s*=\s*`, " equals "},
+		{`\s+<\s+`, " is less than "}, {`\s+>\s+`, " is more than "}, {`\s*±\s*`, " plus or minus "}, {`\s*×\s*`, " times "}, {`\s*÷\s*`, " divided by "},
+		{`√\s*`, "the square root of "}, {`∞`, " infinity "}, {`π`, " pi "}, {`\s*&\s*`, " and "}, {`\s*\+\s*`, " plus "}, {`§+\s*`, " section "}, {`\s*%`, " percent"},
+		{`°\s*C\b|℃`, " degrees Celsius "}, {`°\s*F\b|℉`, " degrees Fahrenheit "}, {`°`, " degrees "}, {`\$`, " dollar "}, {`€`, " euro "}, {`£`, " pound "},
+		{`\s*@\s*`, " at "}, {`µ`, " micro "}, {`(?:\s|^)~\s*`, " about "},
+	} {
+		all = append(all, on(s[0], func([]string) string { return s[1] }))
+	}
+	return append(all,
+		on(`([a-z]{2,})/([a-z]{2,})`, func(m []string) string { return m[1] + " or " + m[2] }),
+		on(`(\pL)_(\pL)`, func(m []string) string { return m[1] + " " + m[2] }),
+	)
+}

@@ -1,0 +1,83 @@
+package tts
+
+import "strings"
+
+// abbreviations are said in full wherever they stand with their full stop.
+var abbreviations = map[string]string{
+	"dr": "Doctor", "mr": "Mister", "mrs": "Missus", "ms": "Miz", "prof": "Professor", "jr": "Junior", "sr": "Senior",
+	"gov": "Governor", "gen": "General", "sgt": "Sergeant", "capt": "Captain", "lt": "Lieutenant", "col": "Colonel", "rev": "Reverend",
+	"sen": "Senator", "rep": "Representative", "pres": "President", "hon": "Honorable", "mt": "Mount", "ft": "Fort",
+	"ave": "Avenue", "blvd": "Boulevard", "rd": "Road", "ln": "Lane", "hwy": "Highway", "apt": "apartment", "fl": "floor",
+	"vs": "versus", "approx": "approximately", "dept": "department", "est": "established", "inc": "Incorporated", "ltd": "Limited",
+	"corp": "Corporation", "co": "Company", "fig": "figure", "vol": "volume", "pp": "pages", "tel": "telephone", "ext": "extension", "min": "minimum",
+	"max": "maximum", "misc": "miscellaneous", "govt": "government", "assoc": "association", "ed": "edition", "intl": "international",
+	"mon": "Monday", "tue": "Tuesday", "tues": "Tuesday", "wed": "Wednesday", "thu": "Thursday", "thur": "Thursday", "thurs": "Thursday",
+	"fri": "Friday", "sat": "Saturday", "sun": "Sunday", "no": "number", "nos": "numbers",
+}
+
+// closing are abbreviations with which a text may end.
+const closing = `[Jj]r|[Ss]r|[Aa]ve|[Bb]lvd|[Rr]d|[Ll]n|[Hh]wy|[Ii]nc|[Ll]td|[Cc]orp|[Cc]o|[Mm]isc|[Dd]ept|[Gg]ovt|[Aa]ssoc|[Ii]ntl|` +
+	`[Mm]on|[Tt]ues?|[Ww]ed|[Tt]hu(?:rs?)?|[Ff]ri`
+
+var romans = map[string]int64{"I": 1, "II": 2, "III": 3, "IV": 4, "V": 5, "VI": 6, "VII": 7, "VIII": 8, "IX": 9, "X": 10, "XI": 11, "XII": 12, "XIII": 13,
+	"XIV": 14, "XV": 15, "XVI": 16, "XVII": 17, "XVIII": 18, "XIX": 19, "XX": 20, "XXI": 21}
+
+// wordRules say abbreviations in full.
+func wordRules() []rule {
+	full := func(s string) string { return abbreviations[strings.ToLower(s)] }
+	days := map[string]string{"Mon": "Monday", "Tue": "Tuesday", "Wed": "Wednesday", "Thu": "Thursday", "Fri": "Friday", "Sat": "Saturday", "Sun": "Sunday"}
+	return []rule{
+		on(`\b([AaPp])\.[Mm]\.(\s+["“]?[A-Z]|\s*$)`, func(m []string) string { return m[1] + "m." + m[2] }),
+		on(`\b([AaPp])\.[Mm]\.`, func(m []string) string { return m[1] + "m" }),
+		on(`\b[Ee]\.\s?[Gg]\.,?`, func([]string) string { return "for example," }),
+		on(`\b[Ii]\.\s?[Ee]\.,?`, func([]string) string { return "that is," }),
+		on(`\b[Ee]tc\.(\s+["“]?[A-Z]|\s*$)`, func(m []string) string { return "et cetera." + m[1] }),
+		on(`\b[Ee]tc\b\.?`, func([]string) string { return "et cetera" }),
+		on(`\b[Ee]t al\.`, func([]string) string { return "and others" }),
+		on(`\b[Ii]\.\s?[Dd]\.`, func([]string) string { return "I D" }),
+		on(`\bPh\.?D\b\.?`, func([]string) string { return "P H D" }),
+		on(`\b([CF])#`, func(m []string) string { return m[1] + " sharp" }),
+		on(`\b[Pp]\.?[Ss]\.:?`, func([]string) string { return "P S," }),
+		on(`(^|[\s(])w/o\s`, func(m []string) string { return m[1] + "without " }),
+		on(`(^|[\s(])w/\s?`, func(m []string) string { return m[1] + "with " }),
+		on(`\band/or\b`, func([]string) string { return "and or" }),
+		on(`\b[Aa]\.?[Ss]\.?[Aa]\.?[Pp]\b\.?`, func([]string) string { return "as soon as possible" }),
+		on(`\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun)\.? ?[-–—] ?(Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b\.?`, func(m []string) string {
+			return days[m[1]] + " to " + days[m[2]]
+		}),
+		// Saint ahead of a name, Street behind one.
+		on(`\bSt\.? ([A-Z][a-z])`, func(m []string) string { return "Saint " + m[1] }),
+		on(`([A-Za-z0-9] )St\.(\s*$|\s+[A-Z])`, func(m []string) string { return m[1] + "Street." + m[2] }),
+		on(`([A-Za-z0-9] )St\b\.?`, func(m []string) string { return m[1] + "Street" }),
+		on(`\b(Dr|Mr|Mrs|Ms|Prof|Mt)\.?( [A-Z])`, func(m []string) string { return full(m[1]) + m[2] }),
+		on(`\b(Gov|Gen|Sgt|Capt|Lt|Col|Rev|Sen|Rep|Pres|Hon|Ft)\.( [A-Z])`, func(m []string) string { return full(m[1]) + m[2] }),
+		on(`\b(Dr|Mr|Mrs|Ms|Prof)\.`, func(m []string) string { return full(m[1]) }),
+		on(`\b([Nn]os?)\.? ?(\d)`, func(m []string) string {
+			if !strings.Contains(m[0], ".") && m[1][0] == 'n' {
+				return m[0] // "no 5"
+			}
+			return full(m[1]) + " " + m[2]
+		}),
+		on(`#\s?(\d)`, func(m []string) string { return "number " + m[1] }),
+		on(`№ ?`, func([]string) string { return "number " }),
+		// These keep the full stop where the text ends with it, and streets also ahead of a new sentence.
+		on(`\b([Aa]ve|[Bb]lvd|[Rr]d|[Ll]n|[Hh]wy)\.(\s*$|\s+[A-Z])`, func(m []string) string { return full(m[1]) + "." + m[2] }),
+		on(`\b(`+closing+`)\.(\s*$)`, func(m []string) string { return full(m[1]) + "." + m[2] }),
+		on(`\b(`+closing+`)\.`, func(m []string) string { return full(m[1]) }),
+		on(`\b([Vv]s|[Aa]pprox|[Ff]ig|[Vv]ol|pp|[Tt]el|[Ee]xt|[Mm]ax|[Aa]pt|[Ee]st)\.`, func(m []string) string { return full(m[1]) }),
+		on(`\bvs\b`, func([]string) string { return "versus" }),
+		on(`\bmin\.`, func([]string) string { return "minimum" }),
+		on(`\b(Chapter|Part|Section|Volume|Vol|Act|Scene|Phase|Type|Book|Class|Level|Grade|World War|Super Bowl|Appendix|Article|Title|Stage)\s+(X{0,2}(?:IX|IV|V?I{0,3}))\b`, func(m []string) string {
+			if n, ok := romans[m[2]]; ok {
+				return m[1] + " " + cardinal(n)
+			}
+			return m[0]
+		}),
+		// U.S. and U.K.: letters with full stops between them, of which the last may end the sentence.
+		on(`\b((?:[A-Z]\.){2,})\s*$`, func(m []string) string { return letters(m[1]) + "." }),
+		on(`\b((?:[A-Z]\.){2,})`, func(m []string) string { return letters(m[1]) }),
+	}
+}
+
+// letters says "U.S." as "U S".
+func letters(s string) string { return strings.TrimSpace(strings.ReplaceAll(s, ".", " ")) }

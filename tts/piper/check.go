@@ -1,0 +1,68 @@
+package piper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+)
+
+// maxSeam is how far windows may be from the whole, in samples of -1..1: far below what 16 bits hold of quiet speech.
+const maxSeam = 1e-3
+
+// check measures the samples a frame and compares windows with the whole on one short request, which warms the parts up
+// besides. It returns errUncut where the parts do not give what the whole gives.
+func (n *network) check(ctx context.Context, r request) error {
+	if n.decoder == nil {
+		out, err := n.run(ctx, n.text, r, nil)
+		closeAll(out)
+		return err
+	}
+	out, err := n.run(ctx, n.text, r, nil)
+	if err != nil {
+		return err
+	}
+	defer closeAll(out)
+
+	whole, err := n.utterance(r, out)
+	if err != nil {
+		return errors.Join(errUncut, err)
+	}
+	if err := whole.flow(ctx, whole.n); err != nil {
+		return err
+	}
+	want, err := whole.decode(ctx, 0, whole.n)
+	if err != nil {
+		return err
+	}
+	n.hop = len(want) / whole.n
+	if n.hop == 0 || len(want)%whole.n != 0 {
+		return fmt.Errorf("%w: %d frames become %d samples", errUncut, whole.n, len(want))
+	}
+
+	parts, err := n.utterance(r, out)
+	if err != nil {
+		return err
+	}
+	for from := 0; from < parts.n; {
+		to := min(parts.n, from+firstWindow)
+		got, err := parts.sound(ctx, from, to)
+		if err != nil {
+			return errors.Join(errUncut, err)
+		}
+		if d := maxDifference(got, want[from*n.hop:to*n.hop]); !(d <= maxSeam) {
+			return fmt.Errorf("%w: windows differ from the whole by %v", errUncut, d)
+		}
+		from = to
+	}
+	return nil
+}
+
+// maxDifference returns the largest distance between samples at the same place.
+func maxDifference(a, b []float32) float64 {
+	worst := 0.0
+	for i := range a {
+		worst = max(worst, math.Abs(float64(a[i])-float64(b[i])))
+	}
+	return worst
+}

@@ -1,0 +1,147 @@
+package piper
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// The phonemes with a meaning of their own in every Piper voice: start, the filler between all others, and end.
+const (
+	bos = "^"
+	pad = "_"
+	eos = "$"
+)
+
+// maxUnit is how many phonemes are spoken in one go: about 15 s, so that a long text takes no more memory than a short one.
+const maxUnit = 200
+
+// unit is what the network speaks in one go: a sentence, or a part of a long one.
+type unit struct {
+	phonemes string
+	sentence bool // Whether a sentence ends with it.
+}
+
+// languageSwitch is how espeak-ng marks words of another language.
+var languageSwitch = regexp.MustCompile(`\([a-z][a-z-]*\)`)
+
+// units turns text into what is spoken in one go. Text without anything to pronounce gives none.
+func units(espeakVoice, text string) ([]unit, error) {
+	var all []unit
+	var now strings.Builder
+	flush := func(sentence bool) {
+		if p := strings.TrimSpace(now.String()); p != "" {
+			all = append(all, unit{p, sentence})
+		}
+		now.Reset()
+	}
+	err := readClauses(espeakVoice, text, func(phonemes, span string) {
+		phonemes = strings.Join(strings.Fields(languageSwitch.ReplaceAllString(phonemes, "")), " ")
+		if phonemes == "" {
+			return
+		}
+		if utf8.RuneCountInString(now.String())+utf8.RuneCountInString(phonemes) > maxUnit {
+			flush(false)
+		}
+		for utf8.RuneCountInString(phonemes) > maxUnit {
+			head, rest := cutWords(phonemes, maxUnit)
+			now.WriteString(head)
+			flush(false)
+			phonemes = rest
+		}
+		now.WriteString(phonemes)
+		end := terminator(span)
+		if end != 0 {
+			now.WriteRune(end)
+		}
+		if end == '.' || end == '?' || end == '!' {
+			flush(true)
+			return
+		}
+		now.WriteByte(' ')
+	})
+	flush(true)
+	return all, err
+}
+
+// cutWords cuts after the last word that ends within n characters; in the middle of a word where the first is longer.
+func cutWords(s string, n int) (head, rest string) {
+	at, space, count := len(s), -1, 0
+	for i, r := range s {
+		if count == n {
+			at = i
+			break
+		}
+		if r == ' ' {
+			space = i
+		}
+		count++
+	}
+	if at < len(s) && space > 0 {
+		at = space
+	}
+	return s[:at], strings.TrimSpace(s[at:])
+}
+
+// terminator returns the mark that ends the clause in span, which is all that is left of it in the phonemes: one of
+// . , ? ! ; : or 0. The span may run a little into the next clause.
+func terminator(span string) rune {
+	if r, n := utf8.DecodeLastRuneInString(span); unicode.IsLetter(r) || unicode.IsNumber(r) {
+		// What was read ahead, unless the whole span is one word.
+		if cut := span[:len(span)-n]; strings.TrimFunc(cut, isMark) != cut {
+			span = cut
+		}
+	}
+	end := rune(0)
+	for len(span) > 0 {
+		r, n := utf8.DecodeLastRuneInString(span)
+		if !isMark(r) {
+			break
+		}
+		if t := endMarks[r]; t != 0 {
+			end = t // The first mark of several counts: "?!" asks, "..." ends.
+		}
+		span = span[:len(span)-n]
+	}
+	return end
+}
+
+// isMark reports whether r can stand between the last letter of a clause and the first of the next.
+func isMark(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) }
+
+// endMarks are the marks that end clauses, and as which of the marks that voices know they count.
+var endMarks = map[rune]rune{
+	'.': '.', ',': ',', '?': '?', '!': '!', ';': ';', ':': ':',
+	'…': '.', '—': ',', '–': ',', '。': '.', '、': ',', '，': ',', '？': '?', '！': '!', '；': ';', '：': ':', '؟': '?', '،': ',', '؛': ';', '।': '.', '¿': 0, '¡': 0,
+}
+
+// ids returns the numbers of the phonemes as the network takes them, and how many it does not know, which are left out.
+func (v *voice) ids(phonemes string) (ids []int64, unknown int) {
+	ids = make([]int64, 0, 2*len(phonemes)+4)
+	ids = append(append(ids, v.PhonemeIDs[bos]...), v.PhonemeIDs[pad]...)
+	add := func(p string) {
+		known, ok := v.PhonemeIDs[p]
+		if !ok {
+			unknown++
+			return
+		}
+		for _, id := range known {
+			ids = append(append(ids, id), v.PhonemeIDs[pad]...)
+		}
+	}
+	// Voices are trained on decomposed characters: a nasal vowel is the vowel and a tilde.
+	for _, r := range norm.NFD.String(phonemes) {
+		p := string(r)
+		if mapped, ok := v.PhonemeMap[p]; ok {
+			for _, m := range mapped {
+				add(m)
+			}
+			continue
+		}
+		add(p)
+	}
+	return append(ids, v.PhonemeIDs[eos]...), unknown
+}
