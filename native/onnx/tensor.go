@@ -4,6 +4,7 @@ package onnx
 
 import (
 	"fmt"
+	"slices"
 
 	ort "github.com/yalue/onnxruntime_go"
 )
@@ -15,9 +16,10 @@ type Tensor[T Element] struct {
 	ort   *ort.Tensor[T]
 }
 
-// NewTensor returns a tensor over data, which it shares and whose length has to fit the shape.
+// NewTensor returns a tensor that holds a copy of data, whose length has to fit the shape. It copies because the runtime
+// keeps a pointer to the numbers, and memory with Go pointers around them must not be handed to C.
 func NewTensor[T Element](data []T, shape ...int64) (*Tensor[T], error) {
-	t, err := ort.NewTensor(ort.Shape(shape), data)
+	t, err := ort.NewTensor(ort.Shape(shape), slices.Clone(data))
 	if err != nil {
 		return nil, fmt.Errorf("onnx: new tensor: %w", err)
 	}
