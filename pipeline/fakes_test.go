@@ -1,0 +1,264 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"log/slog"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"riposte/audio"
+	"riposte/budget"
+	"riposte/llm"
+	"riposte/stt"
+	"riposte/transport"
+	"riposte/tts"
+)
+
+const (
+	ms   = time.Millisecond
+	rate = audio.SpeechRate // on all sides, so that nothing needs a resampler
+)
+
+// line is a fake call: the test is the caller.
+type line struct {
+	t    *testing.T
+	in   chan transport.Inbound
+	hang chan struct{}
+
+	mu  sync.Mutex
+	out []sent
+}
+
+// sent is what the service told the caller, and when.
+type sent struct {
+	at time.Time
+	transport.Outbound
+}
+
+func newLine(t *testing.T) *line {
+	return &line{t: t, in: make(chan transport.Inbound), hang: make(chan struct{})}
+}
+
+func (l *line) ID() string { return "call" }
+
+func (l *line) Receive(ctx context.Context) (transport.Inbound, error) {
+	select {
+	case in := <-l.in:
+		return in, nil
+	case <-l.hang:
+		return nil, transport.ErrHungUp
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (l *line) Send(ctx context.Context, out transport.Outbound) error {
+	if v, ok := out.(transport.Voice); ok {
+		v.PCM = append(audio.PCM(nil), v.PCM...)
+		out = v
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.out = append(l.out, sent{time.Now(), out})
+	return ctx.Err()
+}
+
+// speak plays sound into the call in real time, as frames of 20 ms, and returns when the last voiced sample was spoken.
+func (l *line) speak(voiced, silence time.Duration) (end time.Time) {
+	for d := time.Duration(0); d < voiced+silence; d += 20 * ms {
+		time.Sleep(20 * ms)
+		frame := make(audio.PCM, audio.Samples(20*ms, rate))
+		if d < voiced {
+			for i := range frame {
+				frame[i] = int16(8000 * math.Sin(float64(i)/3))
+			}
+			end = time.Now()
+		}
+		l.in <- transport.Sound{PCM: frame, Rate: rate, At: time.Now()}
+	}
+	return end
+}
+
+// sent returns what the caller was told of the kind T, in order.
+func told[T transport.Outbound](l *line) []T {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var out []T
+	for _, s := range l.out {
+		if o, ok := s.Outbound.(T); ok {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// toldAt returns when the caller was told the first thing of the kind T.
+func toldAt[T transport.Outbound](l *line) time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range l.out {
+		if _, ok := s.Outbound.(T); ok {
+			return s.at
+		}
+	}
+	l.t.Errorf("the caller was never told a %T", *new(T))
+	return time.Time{}
+}
+
+// levelVAD takes everything that is not silent for speech.
+type levelVAD struct{}
+
+func (levelVAD) Speech(frame audio.PCM) (float32, error) {
+	if frame.Level() > -50 {
+		return 1, nil
+	}
+	return 0, nil
+}
+
+func (levelVAD) Close() error { return nil }
+
+// engines are fake engines with set delays.
+type engines struct {
+	mu       sync.Mutex
+	hears    []string      // What the recogniser hears, turn by turn.
+	says     string        // What the model says.
+	stt      time.Duration // How long a transcription takes.
+	ttft     time.Duration // How long the model takes to its first token,
+	token    time.Duration // and to each one after it.
+	tts      time.Duration // How long a clause takes to its first sound.
+	fail     map[string]error
+	prompts  [][]llm.Message
+	tokens   int // That the model has made.
+	heard    int
+	canceled int // Transcriptions that were stopped.
+}
+
+func (e *engines) transcribe(ctx context.Context, speech audio.PCM, _ stt.Options) (stt.Transcript, error) {
+	select {
+	case <-time.After(e.stt):
+	case <-ctx.Done():
+		e.mu.Lock()
+		e.canceled++
+		e.mu.Unlock()
+		return stt.Transcript{}, context.Cause(ctx)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err := e.fail["stt"]; err != nil {
+		return stt.Transcript{}, err
+	}
+	text := e.hears[min(e.heard, len(e.hears)-1)]
+	e.heard++
+	return stt.Transcript{Text: text, Speech: speech.Duration(rate)}, nil
+}
+
+func (e *engines) generate(ctx context.Context, r llm.Request) iter.Seq2[llm.Piece, error] {
+	return func(yield func(llm.Piece, error) bool) {
+		e.mu.Lock()
+		e.prompts = append(e.prompts, r.Messages)
+		err := e.fail["llm"]
+		e.mu.Unlock()
+		wait := e.ttft
+		for _, word := range strings.SplitAfter(e.says, " ") {
+			select {
+			case <-time.After(wait):
+			case <-ctx.Done():
+				yield(llm.Piece{}, context.Cause(ctx))
+				return
+			}
+			if err != nil {
+				yield(llm.Piece{}, err)
+				return
+			}
+			wait = e.token
+			e.mu.Lock()
+			e.tokens++
+			e.mu.Unlock()
+			if !yield(llm.Piece{Text: word}, nil) {
+				return
+			}
+		}
+		yield(llm.Piece{Usage: &llm.Usage{Prompt: 10, Output: 5, Finish: llm.FinishStop}}, nil)
+	}
+}
+
+// letter is how long the fake voice speaks a letter.
+const letter = 60 * ms
+
+func (e *engines) speak(ctx context.Context, text string, _ tts.Options) iter.Seq2[audio.PCM, error] {
+	return func(yield func(audio.PCM, error) bool) {
+		select {
+		case <-time.After(e.tts):
+		case <-ctx.Done():
+			yield(nil, context.Cause(ctx))
+			return
+		}
+		if err := e.fail["tts"]; err != nil {
+			yield(nil, err)
+			return
+		}
+		for range text {
+			pcm := make(audio.PCM, audio.Samples(letter, rate))
+			for i := range pcm {
+				pcm[i] = int16(5000 * math.Sin(float64(i)/5))
+			}
+			if !yield(pcm, nil) {
+				return
+			}
+		}
+	}
+}
+
+// session runs a session over the line with the engines, for as long as talk talks, and returns why it ended.
+func session(t *testing.T, e *engines, change func(*Session), talk func(*line)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLine(t)
+		s := &Session{
+			Call: l, VAD: levelVAD{},
+			STT:  stt.TranscriberFunc(e.transcribe),
+			LLM:  llm.GeneratorFunc(e.generate),
+			TTS:  tts.SynthesizerFunc{Hz: rate, Fn: e.speak},
+			Plan: budget.DefaultPlan, Log: slog.New(slog.DiscardHandler),
+			Apology: "Sorry, please say that again.",
+			Settings: transport.Settings{
+				Instructions: "Be brief.", Rate: rate,
+				Detection: &transport.Detection{
+					Threshold: 0.5, Padding: 300 * ms, Silence: 300 * ms, Respond: true, Interrupt: true,
+				},
+			},
+		}
+		if change != nil {
+			change(s)
+		}
+		done := make(chan error)
+		go func() { done <- s.Run(t.Context()) }()
+		talk(l)
+		select {
+		case <-l.hang:
+		default:
+			close(l.hang)
+		}
+		began := time.Now()
+		if err := <-done; !errors.Is(err, transport.ErrHungUp) && !errors.Is(err, transport.ErrShutdown) {
+			t.Errorf("the session ended with %v", err)
+		}
+		if took := time.Since(began); took > 0 {
+			t.Errorf("the session took %v to end", took)
+		}
+	})
+}
+
+// quick are engines that keep to the budget.
+func quick() *engines {
+	return &engines{
+		hears: []string{"what time is it"}, says: "It is noon, as far as I can see. Anything else?",
+		stt: 120 * ms, ttft: 80 * ms, token: 10 * ms, tts: 90 * ms,
+	}
+}
