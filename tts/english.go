@@ -34,10 +34,7 @@ func englishRules(american bool) []rule {
 func phoneRules() []rule {
 	groups := func(s string) string {
 		fields := strings.FieldsFunc(s, func(r rune) bool { return r < '0' || r > '9' })
-		for i, f := range fields {
-			fields[i] = digits(f)
-		}
-		return strings.Join(fields, ", ")
+		return strings.Join(mapped(fields, digits), ", ")
 	}
 	return []rule{
 		on(`(^|[^\w.])\+(\d[\d\s().-]{6,20}\d)\b`, func(m []string) string { return m[1] + "plus " + groups(m[2]) }),
@@ -55,7 +52,7 @@ func phoneRules() []rule {
 		on(`\b(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})\b`, func(m []string) string {
 			return digits(m[1]) + " dot " + digits(m[2]) + " dot " + digits(m[3]) + " dot " + digits(m[4])
 		}),
-		on(`\b(911|999|112|411|311)\b($|[^\w,.%]|[,.](?:\D|$))`, func(m []string) string { return digits(m[1]) + m[2] }),
+		on(`(?i)\b((?:call|dial|ring|phone|text)(?:ed|ing)? )(911|999|112|411|311|988)\b`, func(m []string) string { return m[1] + digits(m[2]) }),
 	}
 }
 
@@ -94,6 +91,7 @@ func numberRules() []rule {
 		return ordinal(n)
 	}
 	return []rule{
+		on(`\b((?:1[6-9]|20)\d\d)/(\d{4}|\d\d)\b`, func(m []string) string { return plain(m[1]) + " to " + plain(m[2]) }),
 		on(`\b(24/7|9/11|50/50)\b`, func(m []string) string {
 			a, b, _ := strings.Cut(m[0], "/")
 			return amount(a) + " " + amount(b)
@@ -107,6 +105,13 @@ func numberRules() []rule {
 			return amount(m[1]) + " and " + strings.Replace(fraction(m[2], m[3]), "one half", "a half", 1)
 		}),
 		on(`(^|[^\w/.])(\d{1,4})/(\d{1,4})($|[^\w/])`, func(m []string) string { return m[1] + fraction(m[2], m[3]) + m[4] }),
+		// 1 000 000 and 1.000.000
+		on(`\b(\d{1,3}(?: \d{3})* 000)\b`, func(m []string) string { return amount(strings.ReplaceAll(m[1], " ", ",")) }),
+		on(`\b(\d{1,3}(?:\.\d{3}){2,})\b`, func(m []string) string { return amount(strings.ReplaceAll(m[1], ".", ",")) }),
+		// 10k and 1.2M
+		on(`\b(\d+(?:\.\d+)?)([kM])\b`, func(m []string) string { return amount(m[1]) + " " + magnitudes[strings.ToLower(m[2])] }),
+		// 978-3-16-148410-0
+		on(`\b\d+(?:-\d+){2,}\b`, func(m []string) string { return strings.Join(mapped(strings.Split(m[0], "-"), digits), ", ") }),
 		// Versions: v2.0 and 1.2.3
 		on(`\b[vV](\d+(?:\.\d+)*)\b`, func(m []string) string { return "version " + dotted(m[1]) }),
 		on(`\b(\d+(?:\.\d+){2,})\b`, func(m []string) string { return dotted(m[1]) }),
@@ -121,10 +126,10 @@ func numberRules() []rule {
 			}
 			return m[1] + " to the power of " + m[2]
 		}),
-		on(`(\d|\b[A-Za-z]|\))²`, func(m []string) string { return m[1] + " squared" }),
-		on(`(\d|\b[A-Za-z]|\))³`, func(m []string) string { return m[1] + " cubed" }),
-		on(`(\d) ?[x×] ?(\d)`, func(m []string) string { return m[1] + " by " + m[2] }),
-		on(`(\d)x\b`, func(m []string) string { return m[1] + " times" }),
+		on(`([\pL\d)])²`, func(m []string) string { return m[1] + " squared" }),
+		on(`([\pL\d)])³`, func(m []string) string { return m[1] + " cubed" }),
+		on(`(\d)(?:[x×]| x )(\d)`, func(m []string) string { return m[1] + " by " + m[2] }),
+		on(`(\d)x($|[.,;:!?]| [A-Za-z])`, func(m []string) string { return m[1] + " times" + m[2] }),
 		on(`([\w)]) ?\* ?([\d(])`, func(m []string) string { return m[1] + " times " + m[2] }),
 		on(`([\w)]) \* ([\w(])`, func(m []string) string { return m[1] + " times " + m[2] }),
 		on(`(\d) / (\d)`, func(m []string) string { return m[1] + " divided by " + m[2] }),
@@ -138,14 +143,23 @@ func numberRules() []rule {
 		on(`(^|[\s(=<>≤≥])[-−]`+number+`\b`, func(m []string) string { return m[1] + "minus " + amount(m[2]) }),
 		// GPT-4, A4, 5G and H2O: names with digits.
 		on(`([A-Za-z])-(\d)`, func(m []string) string { return m[1] + " " + m[2] }),
-		on(`(\d)-([A-Za-z])`, func(m []string) string { return m[1] + " " + m[2] }),
 		on(`([\pL])(\d)`, func(m []string) string { return m[1] + " " + m[2] }),
 		on(`(\d)([\pL])`, func(m []string) string { return m[1] + " " + m[2] }),
+		on(`(\d) ?: ?(\d)`, func(m []string) string { return m[1] + " to " + m[2] }),
 		on(`(^|[\s(])([-−]?)\.(\d+)`, func(m []string) string { return m[1] + amount(m[2]+"0."+m[3]) }),
 		on(number, func(m []string) string { return plain(m[1]) }),
 		// Digits of other scripts, and raised and lowered ones.
 		on(`\pN`, func(m []string) string { return " " + otherDigit(m[0]) + " " }),
 	}
+}
+
+// mapped returns what f makes of each word.
+func mapped(words []string, f func(string) string) []string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = f(w)
+	}
+	return out
 }
 
 func minusBetween(m []string) string { return m[1] + " minus " + m[2] }
@@ -203,7 +217,7 @@ func symbolRules() []rule {
 	for _, s := range [][2]string{
 		{`\s*<=\s*|\s*≤\s*`, " is at most "}, {`\s*>=\s*|\s*≥\s*`, " is at least "}, {`\s*!=\s*|\s*≠\s*`, " is not equal to "}, {`\s*==\s*`, " equals "},
 		{`\s*(?:->|→|=>|⇒|➜|➔)\s*`, " to "}, {`\s*(?:<-|←)\s*`, " from "}, {`\s*≈\s*`, " is about "}, {`\s*=\s*`, " equals "},
-		{`\s+<\s+`, " is less than "}, {`\s+>\s+`, " is more than "}, {`\s*±\s*`, " plus or minus "}, {`\s*×\s*`, " times "}, {`\s*÷\s*`, " divided by "},
+		{`\s+<\s+`, " is less than "}, {`\s+>\s+`, " is more than "}, {`<\s*\b`, " less than "}, {`>\s*\b`, " more than "}, {`\s*±\s*`, " plus or minus "}, {`\s*×\s*`, " times "}, {`\s*÷\s*`, " divided by "},
 		{`√\s*`, "the square root of "}, {`∞`, " infinity "}, {`π`, " pi "}, {`\s*&\s*`, " and "}, {`\s*\+\s*`, " plus "}, {`§+\s*`, " section "}, {`\s*%`, " percent"},
 		{`°\s*C\b|℃`, " degrees Celsius "}, {`°\s*F\b|℉`, " degrees Fahrenheit "}, {`°`, " degrees "}, {`\$`, " dollar "}, {`€`, " euro "}, {`£`, " pound "},
 		{`\s*@\s*`, " at "}, {`µ`, " micro "}, {`(?:\s|^)~\s*`, " about "},
@@ -213,5 +227,7 @@ func symbolRules() []rule {
 	return append(all,
 		on(`([a-z]{2,})/([a-z]{2,})`, func(m []string) string { return m[1] + " or " + m[2] }),
 		on(`(\pL)_(\pL)`, func(m []string) string { return m[1] + " " + m[2] }),
+		on(`([A-Za-z]\w+)\.([a-z]{1,5})\b`, func(m []string) string { return m[1] + " dot " + webWords(m[2]) }),
+		on(`([a-z])\.([A-Z][a-z])`, func(m []string) string { return m[1] + ". " + m[2] }),
 	)
 }

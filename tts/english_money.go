@@ -82,6 +82,9 @@ func moneyRules() []rule {
 		on(`([-−]?)\b`+number+size+` ?`+symbol, func(m []string) string { return money(m[1], m[2], m[3], m[4]) }),
 		on(`\b`+code+` ?([-−]?)`+number+size, func(m []string) string { return money(m[2], m[3], m[4], m[1]) }),
 		on(`([-−]?)\b`+number+size+` ?`+code+`\b`, func(m []string) string { return money(m[1], m[2], m[3], m[4]) }),
+		on(`\b(dollars?|euros?|pounds?|cents?|pence|yen|rupees?|francs?|thousand|million|billion) ?/ ?(h|hr|s|sec|min|day|week|month|mo|year|yr|kg|km|m|person|night|l)\b`, func(m []string) string {
+			return m[1] + " per " + per[m[2]]
+		}),
 		on(`([-−]?)\b`+number+` ?¢`, func(m []string) string { return counted(m[2], "cent", "cents") }),
 	}
 }

@@ -98,6 +98,15 @@ func timeRules(american bool) []rule {
 		}),
 		// 5.3.2024 is written where the day comes first.
 		on(`\b(\d{1,2})\.(\d{1,2})\.(\d{4})\b`, func(m []string) string { return or(date(m[3], m[2], m[1]), m[0]) }),
+		// June 3-5 and 3rd-5th
+		on(`\b(`+monthNames+`|(?:`+monthAbbrs+`)\b\.?) (\d{1,2})(?:st|nd|rd|th)? ?[-–—] ?(\d{1,2})(?:st|nd|rd|th)?\b`, func(m []string) string {
+			from, to := date("", m[1], m[2]), date("", m[1], m[3])
+			if from == "" || to == "" {
+				return m[0]
+			}
+			return from + " to " + strings.TrimPrefix(to, month(m[1])+" ")
+		}),
+		on(`\b(\d+(?:st|nd|rd|th)) ?[-–—] ?(\d+(?:st|nd|rd|th))\b`, func(m []string) string { return m[1] + " to " + m[2] }),
 		// March 5th, 2024 and Mar. 5
 		on(`\b(`+monthNames+`|(?:`+monthAbbrs+`)\b\.?) (\d{1,2})(?:st|nd|rd|th)?(?:,? (\d{4}))?\b`, func(m []string) string {
 			return or(date(m[3], m[1], m[2]), m[0])

@@ -57,16 +57,37 @@ func unitPattern() string {
 	return strings.Join(names, "|")
 }
 
+// continental is a number with a comma where English has a point.
+var continental = regexp.MustCompile(`^[-−+]?\d+,\d{1,2}$`)
+
+// part says a fraction of a unit, with what is whole ahead of it where there is any.
+func part(whole, fraction string, unit [2]string) string {
+	if whole != "" {
+		return amount(whole) + " and " + strings.Replace(fraction, "one half", "a half", 1) + " " + unit[1]
+	}
+	if strings.HasPrefix(fraction, "one ") {
+		return fraction + " " + unit[0]
+	}
+	article := "a "
+	if strings.ContainsAny(unit[0][:1], "aeiou") || unit[0] == "hour" {
+		article = "an "
+	}
+	return fraction + " of " + article + unit[0]
+}
+
 // unitRules say numbers with what they count.
 func unitRules() []rule {
-	const number = `([-−+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)`
+	const number = `([-−+]?(?:\d{1,3}(?:,\d{3})+|\d+,\d{1,2}|\d+)(?:\.\d+)?)`
 	u := `(` + unitPattern() + `)`
 	end := `($|[^\pL\pN²³])`
 	said := func(number, unit string) string {
 		n := units[unit]
+		if continental.MatchString(number) {
+			number = strings.Replace(number, ",", ".", 1)
+		}
 		return counted(number, n[0], n[1])
 	}
-	single := on(`(^|[^\w.,])`+number+` ?`+u+`(?:/(h|hr|s|sec|min|day|week|month|mo|year|yr|kg|km|m|person|night|l))?`+end, func(m []string) string {
+	single := on(`(^|[^\w.,/])`+number+` ?`+u+`(?:/(h|hr|s|sec|min|day|week|month|mo|year|yr|kg|km|m|person|night|l))?`+end, func(m []string) string {
 		if m[3] == "m" && m[5] == "'" || m[3] == "s" && strings.HasSuffix(m[2], "0") && !strings.Contains(m[0], " "+m[3]) {
 			return m[0] // 1980s
 		}
@@ -88,6 +109,13 @@ func unitRules() []rule {
 				first = "min"
 			}
 			return said(m[1], first) + " " + said(m[3], next)
+		}),
+		// 1/2 tsp, 1 1/2 h and ½ kg
+		on(`\b(?:(\d{1,3})[ -])?(\d{1,2})/(\d{1,2}) ?`+u+end, func(m []string) string {
+			return part(m[1], fraction(m[2], m[3]), units[m[4]]) + m[5]
+		}),
+		on(`(?:\b(\d{1,3}) ?)?([½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞]) ?`+u+end, func(m []string) string {
+			return part(m[1], vulgar[m[2]], units[m[3]]) + m[4]
 		}),
 		// 5-10 km
 		on(`([-−]?\b\d+(?:\.\d+)?) ?(?:°|%)? ?[-–—] ?(\d+(?:\.\d+)?) ?`+u+end, func(m []string) string {

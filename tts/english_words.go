@@ -66,7 +66,15 @@ func wordRules() []rule {
 		on(`\b(`+closing+`)\.`, func(m []string) string { return full(m[1]) }),
 		on(`\b([Vv]s|[Aa]pprox|[Ff]ig|[Vv]ol|pp|[Tt]el|[Ee]xt|[Mm]ax|[Aa]pt|[Ee]st)\.`, func(m []string) string { return full(m[1]) }),
 		on(`\bvs\b`, func([]string) string { return "versus" }),
-		on(`\bmin\.`, func([]string) string { return "minimum" }),
+		on(`(\d ?)?\bmin\.`, func(m []string) string {
+			if m[1] != "" {
+				return m[0] // Minutes.
+			}
+			return "minimum"
+		}),
+		// J. K. Rowling
+		on(`\b([A-Z])\. ?([A-Z])\. ?([A-Z][a-z])`, func(m []string) string { return m[1] + " " + m[2] + " " + m[3] }),
+		on(`^([A-Z])\. ([A-Z][a-z])`, func(m []string) string { return m[1] + " " + m[2] }),
 		on(`\b(Chapter|Part|Section|Volume|Vol|Act|Scene|Phase|Type|Book|Class|Level|Grade|World War|Super Bowl|Appendix|Article|Title|Stage)\s+(X{0,2}(?:IX|IV|V?I{0,3}))\b`, func(m []string) string {
 			if n, ok := romans[m[2]]; ok {
 				return m[1] + " " + cardinal(n)

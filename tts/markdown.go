@@ -10,11 +10,11 @@ var (
 	fence       = regexp.MustCompile("^\\s*(?:```+|~~~+)\\s*[\\w+#.-]*\\s*$")
 	rulerLine   = regexp.MustCompile(`^\s*(?:(?:[-*_=]\s*){3,}|\|?[\s:|-]*-[\s:|-]*\|[\s:|-]*)$`)
 	heading     = regexp.MustCompile(`^\s{0,3}#{1,6}\s+(.*?)\s*#*\s*$`)
-	quote       = regexp.MustCompile(`^\s*(?:>\s?)+`)
+	quote       = regexp.MustCompile(`^\s*(?:>\s*)*>(?:\s+|$|([^\d\s=>]))`)
 	bullet      = regexp.MustCompile(`^\s*[-*+•◦▪‣]\s+(?:\[[ xX]\]\s+)?`)
 	numbered    = regexp.MustCompile(`^\s*(\d{1,3})[.)]\s+(\S)`)
 	tableRow    = regexp.MustCompile(`^\s*\|.*\|\s*$`)
-	footnote    = regexp.MustCompile(`\[\^[^\]\s]{1,40}\]:?`)
+	footnote    = regexp.MustCompile(`\[(?:\^[^\]\s]{1,40}|\d{1,3})\]:?`)
 	image       = regexp.MustCompile(`!\[([^\]]*)\]\([^)\s]*(?:\s+"[^"]*")?\)`)
 	link        = regexp.MustCompile(`\[([^\]]*)\]\((?:[^()\s]|\([^()\s]*\))*(?:\s+"[^"]*")?\)`)
 	referenced  = regexp.MustCompile(`\[([^\]]+)\]\[[^\]]*\]`)
@@ -51,7 +51,7 @@ func stripMarkdown(text string) string {
 		case heading.MatchString(line):
 			line, block = heading.ReplaceAllString(line, "$1"), true
 		default:
-			line = quote.ReplaceAllString(line, "")
+			line = quote.ReplaceAllString(line, "$1")
 			switch {
 			case bullet.MatchString(line):
 				line, block = bullet.ReplaceAllString(line, ""), true

@@ -13,7 +13,10 @@ import (
 func Normalize(text, lang string) string {
 	text = strings.ToValidUTF8(text, " ")
 	text = stripMarkdown(text)
-	text = stripSymbols(text)
+	text = emoticon.ReplaceAllString(stripSymbols(text), "$1$2")
+	for range 2 { // Two that share the letter between them are not found at once.
+		text = dash.ReplaceAllString(text, "$1, $2")
+	}
 	if lang = strings.ToLower(lang); lang == "en" || strings.HasPrefix(lang, "en-") || strings.HasPrefix(lang, "en_") {
 		text = sayEnglish(text, !isBritish(lang))
 	}
@@ -97,6 +100,11 @@ func isEmoji(r rune) bool {
 }
 
 var (
+	// emoticon is a face made of marks.
+	emoticon = regexp.MustCompile(`(^|\s)(?:[:;=]['’]?-?[)(DPp|/\\\]\[]+|<3)($|[\s.,!?])`)
+	// dash is one that stands between thoughts, not between words or numbers: a voice rests there as at a comma.
+	dash = regexp.MustCompile(`([^\d\s])\s+[-–]\s+([^\d\s])|\s*(?:--+|—)\s*`)
+
 	spaces       = regexp.MustCompile(`[ \t]+`)
 	spaceMark    = regexp.MustCompile(` +([.,;:?!…])`)
 	doubledMarks = regexp.MustCompile(`([,;:])(?: ?[,;:])+`)
