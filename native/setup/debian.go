@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+
+	"riposte/native"
+)
+
+// installDebian installs those of wanted that are missing, and pip. It touches nothing when all is there.
+func installDebian(ctx context.Context, wanted []native.DebianPackage, progress native.Progress) error {
+	missing, err := missingDebian(ctx, wanted)
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	apt := []string{"apt-get"}
+	if os.Geteuid() != 0 {
+		// Without a password or not at all: a set-up that stops to ask looks as if it hung.
+		if exec.CommandContext(ctx, "sudo", "-n", "true").Run() != nil {
+			return fmt.Errorf("Debian packages are missing, and this is not root. Run this, then try again:\n\n    sudo apt-get update && sudo apt-get install -y --no-install-recommends %s\n",
+				strings.Join(missing, " "))
+		}
+		apt = []string{"sudo", "-n", "apt-get"}
+	}
+	progress.Say("installing Debian packages: " + strings.Join(missing, " "))
+	install := append([]string{"install", "-y", "-q", "--no-install-recommends"}, missing...)
+	for _, args := range [][]string{{"update", "-q"}, install} {
+		step := progress.Begin("apt-get "+args[0], native.Pieces)
+		err := runApt(ctx, append(apt[:len(apt):len(apt)], args...))
+		step.End(err)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runApt runs one apt-get command. Its output is shown when it fails.
+func runApt(ctx context.Context, command []string) error {
+	var out bytes.Buffer
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", strings.Join(command, " "), err, out.String())
+	}
+	return nil
+}
+
+// missingDebian names the packages that are not installed. On a machine without dpkg it finds none: what is really
+// missing is named by the step that needs it.
+func missingDebian(ctx context.Context, wanted []native.DebianPackage) ([]string, error) {
+	dpkg, err := exec.LookPath("dpkg-query")
+	if err != nil {
+		return nil, nil
+	}
+	args := []string{"-W", "-f=${db:Status-Status} ${Package}\n"}
+	for _, p := range wanted {
+		args = append(args, p.Name)
+	}
+	// It exits with 1 when it does not know one of them, so only what it prints counts.
+	out, err := exec.CommandContext(ctx, dpkg, args...).Output()
+	if err != nil && ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	installed := make(map[string]bool)
+	for line := range strings.Lines(string(out)) {
+		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "installed "); ok {
+			installed[name] = true
+		}
+	}
+	var missing []string
+	for _, p := range wanted {
+		if !installed[p.Name] && !present(p.Name) {
+			missing = append(missing, p.Name)
+		}
+	}
+	if !onPath("pip3") && !onPath("pip") {
+		missing = append(missing, "python3-pip", "python3-venv")
+	}
+	return missing, nil
+}
+
+// present reports whether the program that a package is for is there all the same, from somewhere else than Debian.
+func present(name string) bool {
+	program := map[string]string{"cmake": "cmake", "ninja-build": "ninja", "g++": "c++"}[name]
+	return program != "" && onPath(program)
+}
+
+func onPath(program string) bool {
+	_, err := exec.LookPath(program)
+	return err == nil
+}
