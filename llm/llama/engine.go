@@ -255,6 +255,10 @@ func (e *Engine) prepare(ctx context.Context, r llm.Request) (*sequence, *loop, 
 		most, reserve = e.ContextTokens, e.ContextTokens/4
 	}
 	tokens, err := e.ask.build(r.Messages, e.ContextTokens-min(reserve, e.ContextTokens/2))
+	if errors.Is(err, ErrTooLong) {
+		// A shorter answer is better than none.
+		tokens, err = e.ask.build(r.Messages, e.ContextTokens-e.ContextTokens/8)
+	}
 	if err != nil {
 		return nil, nil, err
 	}

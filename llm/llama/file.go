@@ -229,8 +229,11 @@ func (h *headerReader) tensor(alignment uint64) (uint64, error) {
 	if overflow || count == 0 || count > math.MaxInt64 {
 		return 0, fmt.Errorf("tensor %q has an impossible size", name)
 	}
-	if offset%alignment != 0 || offset > h.size {
-		return 0, fmt.Errorf("tensor %q begins at %d, which is not inside the file or not aligned to %d", name, offset, alignment)
+	if offset%alignment != 0 {
+		return 0, fmt.Errorf("tensor %q begins at %d, which is not aligned to %d", name, offset, alignment)
+	}
+	if offset > h.size {
+		return 0, fmt.Errorf("tensor %q begins at %d but the file has %d bytes: it was cut off, download it again", name, offset, h.size)
 	}
 	b, known := blockSizes[kind]
 	if !known {

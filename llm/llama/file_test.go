@@ -91,7 +91,7 @@ func TestParseModelFileRefuses(t *testing.T) {
 		"no values":          {arch(head(1, 1)).values("t", uint32(1), uint64(0), uint32(0), uint64(0)).Bytes(), "impossible"},
 		"half a block":       {arch(head(1, 1)).values("t", uint32(1), uint64(33), uint32(8), uint64(0)).Bytes(), "blocks"},
 		"between boundaries": {arch(head(1, 1)).values("t", uint32(1), uint64(1), uint32(0), uint64(8)).Bytes(), "aligned"},
-		"far outside":        {arch(head(1, 1)).values("t", uint32(1), uint64(1), uint32(0), uint64(1<<40)).Bytes(), "inside the file"},
+		"far outside":        {arch(head(1, 1)).values("t", uint32(1), uint64(1), uint32(0), uint64(1<<40)).Bytes(), "cut off"},
 		"weights missing":    {arch(head(1, 1)).values("t", uint32(1), uint64(1024), uint32(0), uint64(0)).Bytes(), "cut off"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -13,7 +13,7 @@ type logSink struct {
 	log     *slog.Logger
 	line    strings.Builder
 	skip    bool   // The line that is being continued is not wanted.
-	failure string // The last error line since it was asked for.
+	failure string // The first error line since it was asked for. Those that follow only say that something failed.
 }
 
 // maxLogLine is where a line that never ends is cut, in bytes.
@@ -55,7 +55,7 @@ func (s *logSink) write(kind logKind, piece string) {
 	if text == "" {
 		return
 	}
-	if kind == logFailure {
+	if kind == logFailure && s.failure == "" {
 		s.failure = text
 	}
 	if s.log != nil {
@@ -63,8 +63,8 @@ func (s *logSink) write(kind logKind, piece string) {
 	}
 }
 
-// lastFailure returns the last error that was printed since the last call, and forgets it.
-func (s *logSink) lastFailure() string {
+// takeFailure returns the first error that was printed since the last call, and forgets it.
+func (s *logSink) takeFailure() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	text := s.failure

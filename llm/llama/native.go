@@ -197,7 +197,7 @@ func loadModel(path string, o modelParams, wanted func() bool) (*nativeModel, er
 	})
 	defer p.SetProgressCallback(nil)
 
-	library.log.lastFailure()
+	library.log.takeFailure()
 	h, err := native.ModelLoadFromFile(path, p)
 	runtime.KeepAlive(devices)
 	runtime.KeepAlive(split)
@@ -242,9 +242,9 @@ func gpus(names []string) ([]native.GGMLBackendDevice, error) {
 	return append(found, 0), nil
 }
 
-// because adds what llama.cpp printed last to an error that says nothing.
+// because is what llama.cpp printed about a failure, or err if it printed nothing.
 func because(err error) error {
-	if why := library.log.lastFailure(); why != "" {
+	if why := library.log.takeFailure(); why != "" {
 		return errors.New(why)
 	}
 	return err
@@ -351,7 +351,7 @@ func newMachine(m *nativeModel, o machineParams) (*nativeMachine, error) {
 	if !o.gpu {
 		p.OpOffload, p.Offload_kqv = 0, 0
 	}
-	library.log.lastFailure()
+	library.log.takeFailure()
 	ctx, err := native.InitFromModel(m.h, p)
 	if err != nil {
 		return nil, fmt.Errorf("make a context of %d × %d tokens: %w", o.sequences, o.contextTokens, because(err))
@@ -389,7 +389,7 @@ func (k *nativeMachine) Decode(batch []entry, stop func() bool) error {
 		native.SetAbortCallback(k.ctx, nil)
 	}
 	k.armed = stop != nil
-	library.log.lastFailure()
+	library.log.takeFailure()
 	switch rc, err := native.Decode(k.ctx, k.batch); {
 	case err != nil:
 		return err
