@@ -1,33 +1,51 @@
 package tts
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"unicode"
 )
 
-// english holds the rules in their order, once for each way to write dates. They are made when they are first needed.
-var english = map[bool]func() []rule{
-	true:  sync.OnceValue(func() []rule { return englishRules(true) }),
-	false: sync.OnceValue(func() []rule { return englishRules(false) }),
+// ruleSet holds the rules in their order. What is longer and more particular comes first: each leaves words where it found
+// something, which those after it do not touch.
+type ruleSet struct {
+	before []rule // For any text.
+	digits []rule // For text with digits only, which is most of the rules and few of the clauses.
+	after  []rule // For any text.
+}
+
+// english holds the rules, once for each way to write dates. They are made when they are first needed, since that takes
+// some milliseconds.
+var english = map[bool]func() *ruleSet{
+	true:  sync.OnceValue(func() *ruleSet { return englishRules(true) }),
+	false: sync.OnceValue(func() *ruleSet { return englishRules(false) }),
+}
+
+func englishRules(american bool) *ruleSet {
+	return &ruleSet{
+		before: slices.Concat(webRules(), wordRules(), monthRules()),
+		digits: slices.Concat(phoneRules(), timeRules(american), moneyRules(), unitRules(), numberRules()),
+		after:  symbolRules(),
+	}
 }
 
 // sayEnglish turns numbers, abbreviations and symbols into English words.
 func sayEnglish(text string, american bool) string {
-	for _, r := range english[american]() {
+	set := english[american]()
+	text = applyAll(set.before, text)
+	if strings.ContainsFunc(text, unicode.IsNumber) {
+		text = applyAll(set.digits, text)
+	}
+	return applyAll(set.after, text)
+}
+
+func applyAll(rules []rule, text string) string {
+	for _, r := range rules {
 		text = r.apply(text)
 	}
 	return text
-}
-
-// englishRules returns all rules. What is longer and more particular comes first: each leaves words where it found
-// something, which those after it do not touch.
-func englishRules(american bool) []rule {
-	var all []rule
-	for _, some := range [][]rule{webRules(), wordRules(), phoneRules(), timeRules(american), moneyRules(), unitRules(), numberRules(), symbolRules()} {
-		all = append(all, some...)
-	}
-	return all
 }
 
 // phoneRules say telephone numbers and network addresses digit by digit, with a rest between the groups.

@@ -69,6 +69,11 @@ func clock(h, m, half string) string {
 	return said
 }
 
+// monthRules say months that are cut short.
+func monthRules() []rule {
+	return []rule{on(`\b(`+monthAbbrs+`)\.`, func(m []string) string { return month(m[1]) })}
+}
+
 // timeRules say dates and times. In America the month comes before the day.
 func timeRules(american bool) []rule {
 	or := func(said, otherwise string) string {
@@ -129,8 +134,6 @@ func timeRules(american bool) []rule {
 			y, _ := strconv.ParseInt(m[2], 10, 64)
 			return or(month(m[1]), m[1]) + " " + year(y)
 		}),
-		// Mar. without a day
-		on(`\b(`+monthAbbrs+`)\.`, func(m []string) string { return month(m[1]) }),
 		// 9am-5pm and 9:30-10:15
 		on(`\b(\d{1,2}(?::\d{2})?`+half+`?) ?[-–—] ?(\d{1,2}(?::\d{2})?`+half+`?)`, func(m []string) string {
 			if !strings.Contains(m[0], ":") && m[2]+m[4] == "" {

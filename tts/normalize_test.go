@@ -143,6 +143,12 @@ func FuzzNormalize(f *testing.F) {
 	})
 }
 
+func BenchmarkNormalizeWords(b *testing.B) {
+	for b.Loop() {
+		Normalize("I can certainly help you with that, so please tell me a bit more about it.", "en-us")
+	}
+}
+
 func BenchmarkNormalize(b *testing.B) {
 	for b.Loop() {
 		Normalize("Your table for **four** is booked for 7:30 p.m. on March 5th, and it costs $12.50 each.", "en-us")

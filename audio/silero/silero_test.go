@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"riposte/audio"
+	"riposte/native/nativetest"
 	"riposte/native/onnx"
 )
 
@@ -21,36 +22,16 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // open loads the real network, or skips where it is not on this machine.
 func open(t testing.TB) *Engine {
 	t.Helper()
-	rt, err := onnx.Start(find(t, "native/onnxruntime-*/lib/libonnxruntime.so"))
+	rt, err := onnx.Start(nativetest.ONNXRuntime(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &Engine{Model: find(t, "models/silero-vad/*.onnx"), Runtime: rt}
+	e := &Engine{Model: nativetest.File(t, "silero-vad"), Runtime: rt}
 	if err := e.Open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { e.Close() })
 	return e
-}
-
-// find returns the first file in Riposte's cache that the pattern names.
-func find(t testing.TB, pattern string) string {
-	t.Helper()
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	found, err := filepath.Glob(filepath.Join(cache, "riposte", pattern))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(found) == 0 {
-		if os.Getenv("RIPOSTE_TEST_MODELS") == "required" {
-			t.Fatalf("%s is not in the cache", pattern)
-		}
-		t.Skipf("%s is not in the cache: run the set-up first", pattern)
-	}
-	return found[0]
 }
 
 // clip reads a FLAC file of 16 kHz.

@@ -28,7 +28,7 @@ func Start(path string) (*Runtime, error) {
 	defer loaded.Unlock()
 	if loaded.path == "" {
 		ort.SetSharedLibraryPath(path)
-		if err := ort.InitializeEnvironment(ort.WithLogLevelError()); err != nil {
+		if err := ort.InitializeEnvironment(ort.WithLogLevelFatal()); err != nil {
 			return nil, fmt.Errorf("onnx: load %s: %w", path, err)
 		}
 		loaded.path = path
@@ -60,7 +60,8 @@ func newOptions(o Options) (*ort.SessionOptions, error) {
 		func() error { return so.SetInterOpNumThreads(1) },
 		func() error { return so.SetExecutionMode(ort.ExecutionModeSequential) },
 		func() error { return so.SetGraphOptimizationLevel(level) },
-		func() error { return so.SetLogSeverityLevel(ort.LoggingLevelError) },
+		// What goes wrong is returned; a run that ended with its context would be logged as an error of its own.
+		func() error { return so.SetLogSeverityLevel(ort.LoggingLevelFatal) },
 		// A thread that waits by spinning takes the core from the engine that it waits for.
 		func() error { return so.AddSessionConfigEntry("session.intra_op.allow_spinning", "0") },
 		func() error { return so.AddSessionConfigEntry("session.inter_op.allow_spinning", "0") },
