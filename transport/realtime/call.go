@@ -147,6 +147,9 @@ func (c *call) write() {
 
 // queue puts an event where write takes it. A client that does not read makes it wait, no longer than the limit.
 func (c *call) queue(ctx context.Context, b []byte) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	select {
 	case c.out <- b:
 		return nil

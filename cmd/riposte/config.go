@@ -1,0 +1,189 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+	"github.com/alecthomas/kong"
+	"go.yaml.in/yaml/v3"
+)
+
+// configPaths are the config files that are read where they exist. --config names another.
+var configPaths = []string{"/etc/riposte/riposte.yaml", "riposte.yaml"}
+
+// loadConfig reads a config file. A file has sections of keys; a section and a key, joined by a dash, are a flag's name:
+//
+//	stt:
+//	  model: whisper-base
+//
+// is --stt-model=whisper-base. Unknown keys are errors. The environment and the command line go before the file.
+func loadConfig(r io.Reader) (kong.Resolver, error) {
+	b, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	var root yaml.Node
+	if err := yaml.Unmarshal(b, &root); err != nil {
+		return nil, fmt.Errorf("config file: %w", err)
+	}
+	c := config{path: "config file", values: map[string]entry{}}
+	if f, ok := r.(*os.File); ok {
+		c.path = f.Name()
+	}
+	if len(root.Content) == 0 {
+		return c, nil // an empty file sets nothing
+	}
+	return c, c.collect("", root.Content[0])
+}
+
+// config is a config file's settings, by flag name.
+type config struct {
+	path   string
+	values map[string]entry
+}
+
+// entry is one setting in a file.
+type entry struct {
+	value any
+	line  int
+}
+
+// collect flattens a mapping.
+func (c config) collect(prefix string, n *yaml.Node) error {
+	if n.Kind != yaml.MappingNode {
+		return fmt.Errorf("%s:%d: %s must be a section of keys, such as \"stt:\" and an indented \"model: whisper-base\"",
+			c.path, n.Line, orFile(strings.TrimSuffix(prefix, "-")))
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		name := prefix + strings.ReplaceAll(key.Value, "_", "-")
+		if _, twice := c.values[name]; twice {
+			return fmt.Errorf("%s:%d: %s is set twice", c.path, key.Line, name)
+		}
+		switch value.Kind {
+		case yaml.MappingNode:
+			if err := c.collect(name+"-", value); err != nil {
+				return err
+			}
+		case yaml.SequenceNode:
+			var items []string
+			if err := value.Decode(&items); err != nil {
+				return fmt.Errorf("%s:%d: %s: %w", c.path, value.Line, name, err)
+			}
+			c.values[name] = entry{strings.Join(items, ","), key.Line}
+		default:
+			c.values[name] = entry{value.Value, key.Line}
+		}
+	}
+	return nil
+}
+
+func orFile(section string) string {
+	if section == "" {
+		return "the file"
+	}
+	return section
+}
+
+// Validate refuses keys that no flag has, and names the nearest that one has.
+func (c config) Validate(app *kong.Application) error {
+	var known []string
+	_ = kong.Visit(app, func(n kong.Visitable, next kong.Next) error {
+		if f, ok := n.(*kong.Flag); ok && f.Group != nil {
+			known = append(known, f.Name)
+		}
+		return next(nil)
+	})
+	var wrong []string
+	for name, e := range c.values {
+		if slices.Contains(known, name) {
+			continue
+		}
+		nearest := slices.MinFunc(known, func(a, b string) int {
+			return levenshtein.ComputeDistance(a, name) - levenshtein.ComputeDistance(b, name)
+		})
+		wrong = append(wrong, fmt.Sprintf("%s:%d: there is no setting %q; the nearest is %q", c.path, e.line, dotted(name), dotted(nearest)))
+	}
+	slices.Sort(wrong)
+	if len(wrong) > 0 {
+		return fmt.Errorf("%s", strings.Join(wrong, "\n"))
+	}
+	return nil
+}
+
+// Resolve returns the file's value of a flag, unless the environment has one.
+func (c config) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	e, ok := c.values[flag.Name]
+	if !ok || flag.Group == nil {
+		return nil, nil
+	}
+	for _, env := range flag.Envs {
+		if _, set := os.LookupEnv(env); set {
+			return nil, nil
+		}
+	}
+	return e.value, nil
+}
+
+// sections are the first words that flags of a section share.
+var sections = []string{"log", "calls", "talk", "stt", "llm", "tts", "vad", "budget"}
+
+// dotted writes a flag's name as the file has it: section.key.
+func dotted(name string) string {
+	if section, key, ok := strings.Cut(name, "-"); ok && slices.Contains(sections, section) {
+		return section + "." + key
+	}
+	return name
+}
+
+// configCmd prints every setting as a config file.
+type configCmd struct {
+	settings
+}
+
+// Run prints the settings, with what they mean, as they are now.
+func (c *configCmd) Run(k *kong.Context) error {
+	var group, section string
+	for _, f := range k.Selected().Flags {
+		if f.Group == nil {
+			continue
+		}
+		if f.Group.Key != group {
+			group = f.Group.Key
+			fmt.Fprintf(k.Stdout, "\n# %s\n", f.Group.Title)
+		}
+		key := dotted(f.Name)
+		indent := ""
+		if s, rest, ok := strings.Cut(key, "."); ok {
+			if s != section {
+				fmt.Fprintf(k.Stdout, "%s:\n", s)
+			}
+			section, key, indent = s, rest, "  "
+		} else {
+			section = ""
+		}
+		value, err := yaml.Marshal(plain(f.Target.Interface()))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(k.Stdout, "%s# %s (%s)\n%s%s: %s", indent, f.Help, strings.Join(f.Envs, ", "), indent, key, value)
+	}
+	return nil
+}
+
+// plain makes a value that YAML writes as people do.
+func plain(v any) any {
+	switch v := v.(type) {
+	case fmt.Stringer:
+		return v.String()
+	case []string:
+		if v == nil {
+			return []string{}
+		}
+	}
+	return v
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"riposte/audio"
+	"riposte/native"
+)
+
+// doctorCmd checks everything that the service needs.
+type doctorCmd struct {
+	settings
+}
+
+// errUnwell says that a check failed.
+var errUnwell = errors.New("something is missing: see above for how to mend it")
+
+// finding is the result of one check.
+type finding struct {
+	what   string
+	detail string // What was found.
+	err    error  // What is wrong, with the mend.
+	note   bool   // It is no failure, only worth knowing.
+}
+
+// Run prints a line for each check and fails when one of them did.
+func (c *doctorCmd) Run(ctx context.Context, k *kong.Context) error {
+	failed := false
+	for f := range c.examine(ctx) {
+		mark, text := "ok  ", f.detail
+		switch {
+		case f.err != nil && f.note:
+			mark, text = "note", f.err.Error()
+		case f.err != nil:
+			mark, text, failed = "FAIL", f.err.Error(), true
+		}
+		fmt.Fprintf(k.Stdout, "%s  %-18s %s\n", mark, f.what, strings.ReplaceAll(text, "\n", "\n                         "))
+	}
+	if failed {
+		return errUnwell
+	}
+	return nil
+}
+
+// examine yields the findings, the cheap ones first.
+func (c *doctorCmd) examine(ctx context.Context) func(yield func(finding) bool) {
+	return func(yield func(finding) bool) {
+		store, err := c.store()
+		if err != nil {
+			yield(finding{what: "cache", err: err})
+			return
+		}
+		gpu, err := native.ParseGPU(c.LLM.GPU)
+		if err != nil {
+			yield(finding{what: "gpu", err: err})
+			return
+		}
+		checks := []func() finding{
+			func() finding {
+				return finding{what: "machine", detail: fmt.Sprintf("%s/%s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.NumCPU())}
+			},
+			cpuFinding,
+			func() finding { return portFinding(c.Listen) },
+			func() finding { return pathFinding("whisper.cpp", store.Whisper) },
+			func() finding {
+				return pathFinding("llama.cpp", func() (string, error) { return store.LlamaDir(gpu) })
+			},
+			func() finding { return pathFinding("onnx runtime", store.ONNXRuntime) },
+			resamplerFinding,
+			func() finding { return gpuFinding(store, gpu) },
+		}
+		for what, name := range map[string]string{"stt model": c.STT.Model, "llm model": c.LLM.Model, "tts voice": c.TTS.Voice, "vad model": c.VAD.Model} {
+			checks = append(checks, func() finding {
+				return pathFinding(what, func() (string, error) { return modelFile(store, name) })
+			})
+		}
+		well := true
+		for _, check := range checks {
+			f := check()
+			well = well && (f.err == nil || f.note)
+			if !yield(f) {
+				return
+			}
+		}
+		if well {
+			yield(c.trial(ctx))
+		}
+	}
+}
+
+// trial loads the engines as the service would: what opens there, opens here.
+func (c *doctorCmd) trial(ctx context.Context) finding {
+	began := time.Now()
+	e, err := openEngines(ctx, &c.settings, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return finding{what: "engines", err: err}
+	}
+	e.close()
+	return finding{what: "engines", detail: fmt.Sprintf("all four load and warm up, in %v", time.Since(began).Round(time.Millisecond))}
+}
+
+func cpuFinding() finding {
+	f := finding{what: "cpu", detail: "good vector instructions"}
+	b, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil || runtime.GOARCH != "amd64" {
+		return finding{what: "cpu", note: true, err: errors.New("only amd64 on Linux was tried")}
+	}
+	flags := string(b)
+	var have, lack []string
+	for _, want := range []string{"avx2", "fma", "f16c", "avx512f", "avx512_vnni"} {
+		if strings.Contains(flags, " "+want) {
+			have = append(have, want)
+		} else {
+			lack = append(lack, want)
+		}
+	}
+	f.detail = strings.Join(have, ", ")
+	if len(lack) > 0 && lack[0] == "avx2" {
+		f.note, f.err = true, errors.New("no AVX2: the engines work, but far too slowly for the budget")
+	}
+	return f
+}
+
+func portFinding(address string) finding {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return finding{what: "port", err: fmt.Errorf("%w (stop what uses it, or set another with --listen)", err)}
+	}
+	l.Close()
+	return finding{what: "port", detail: address + " is free"}
+}
+
+func resamplerFinding() finding {
+	r, err := audio.OpenResampler(24000, audio.SpeechRate)
+	if err != nil {
+		return finding{what: "resampler", err: err}
+	}
+	r.Close()
+	return finding{what: "resampler", detail: "libspeexdsp loads"}
+}
+
+func pathFinding(what string, find func() (string, error)) finding {
+	path, err := find()
+	return finding{what: what, detail: path, err: err}
+}
+
+// gpuFinding says which builds of llama.cpp for a GPU there are, and whether the one that is set can be used.
+func gpuFinding(store *native.Store, set native.GPU) finding {
+	var have []string
+	for _, gpu := range []native.GPU{native.CUDA, native.Vulkan} {
+		if _, err := store.LlamaDir(gpu); err == nil {
+			have = append(have, string(gpu))
+		}
+	}
+	f := finding{what: "gpu builds", detail: strings.Join(have, ", ")}
+	if len(have) == 0 {
+		f.note, f.err = true, errors.New("none (make one with: make native GPU=cuda, or GPU=vulkan)")
+	}
+	if set != native.NoGPU {
+		f.detail += "; llm-gpu is " + string(set)
+	}
+	return f
+}

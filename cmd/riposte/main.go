@@ -1,0 +1,91 @@
+// Command riposte is the whole service and its tools in one binary: it serves calls, makes calls, provides models and says
+// what a machine lacks.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// version is stamped by the Makefile.
+var version = "development"
+
+// commands are the command line.
+type commands struct {
+	Serve   serveCmd         `cmd:"" help:"Serve calls."`
+	//Call    CallCmd          `cmd:"" help:"Call a running service with sound files, as if someone were talking."`
+	Models  modelsCmd        `cmd:"" help:"List, fetch and check models."`
+	Doctor  doctorCmd        `cmd:"" help:"Check everything that the service needs on this machine."`
+	Config  configCmd        `cmd:"" help:"Print every setting with what it means and its value, as a config file."`
+	Version kong.VersionFlag `env:"-" help:"Print the version."`
+}
+
+func main() {
+	waitPassively()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+
+	err := run(ctx, os.Args[1:])
+	switch {
+	case err == nil:
+	case errors.Is(err, context.Canceled):
+		os.Exit(130)
+	default:
+		fmt.Fprintln(os.Stderr, "riposte:", err)
+		os.Exit(1)
+	}
+}
+
+// run parses the command line and does what it says.
+func run(ctx context.Context, args []string) error {
+	var cmd commands
+	parser, err := newParser(ctx, &cmd)
+	if err != nil {
+		return err
+	}
+	k, err := parser.Parse(args)
+	if err != nil {
+		return err
+	}
+	return k.Run()
+}
+
+func newParser(ctx context.Context, cmd *commands) (*kong.Kong, error) {
+	return kong.New(cmd,
+		kong.Name("riposte"),
+		kong.Description("Real-time voice AI: callers talk, and the answer starts within the budget."),
+		kong.DefaultEnvars("RIPOSTE"),
+		kong.Configuration(loadConfig, configPaths...),
+		kong.Vars{"version": version},
+		kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.ExplicitGroups(settingGroups),
+	)
+}
+
+// waitPassively makes OpenMP's threads sleep while they wait. By default they spin, which on few cores takes the time of
+// the other engines: on two busy cores a first token was measured at 1.6 s instead of 0.25 s. OpenMP reads this once,
+// before main, so the process starts itself again.
+func waitPassively() {
+	const variable = "OMP_WAIT_POLICY"
+	if os.Getenv(variable) != "" {
+		return
+	}
+	self, err := os.Executable()
+	if err != nil {
+		slog.Warn("OpenMP's threads will spin", "err", err)
+		return
+	}
+	os.Setenv(variable, "passive")
+	if err := syscall.Exec(self, os.Args, os.Environ()); err != nil {
+		slog.Warn("OpenMP's threads will spin", "err", err)
+	}
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"riposte/pipeline"
+	"riposte/transport"
+	"riposte/transport/realtime"
+	"riposte/web"
+)
+
+// serveCmd serves calls.
+type serveCmd struct {
+	settings
+}
+
+// Run serves until ctx ends, then lets each call finish its sentence.
+func (c *serveCmd) Run(ctx context.Context) error {
+	listener, err := net.Listen("tcp", c.Listen)
+	if err != nil {
+		return fmt.Errorf("%w (set another address with --listen)", err)
+	}
+	s := newService(&c.settings, c.logger())
+	return s.serve(ctx, listener, nil)
+}
+
+// service is the running service.
+type service struct {
+	settings *settings
+	log      *slog.Logger
+	engines  *engines
+	status   web.Status
+	drain    chan struct{}
+	calls    sync.WaitGroup
+}
+
+func newService(s *settings, log *slog.Logger) *service {
+	return &service{settings: s, log: log, drain: make(chan struct{})}
+}
+
+// serve answers on the listener, which it closes. It loads the engines first, calls ready when calls can be taken, and
+// returns when ctx has ended and every call with it.
+func (s *service) serve(ctx context.Context, listener net.Listener, ready func()) error {
+	// Calls outlive ctx by the time that they need to finish their sentences.
+	held, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer end(nil)
+
+	calls := &realtime.Server{
+		Hold: s.hold, Admit: s.admit, Defaults: s.settings.call(), Model: s.settings.LLM.Model, Voice: s.settings.TTS.Voice,
+		Origins: s.settings.Origins, Limits: s.settings.wire(), Log: s.log,
+	}
+	server := &http.Server{
+		Handler:           web.Routes(&s.status, calls),
+		BaseContext:       func(net.Listener) context.Context { return held },
+		ReadHeaderTimeout: 10 * time.Second,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	defer server.Close()
+
+	s.log.Info("loading", "listen", listener.Addr().String(), "version", version)
+	began := time.Now()
+	var err error
+	if s.engines, err = openEngines(ctx, s.settings, s.log); err != nil {
+		return err
+	}
+	defer s.engines.close()
+	s.status.Set(web.Ready)
+	s.log.Info("ready", "realtime", "ws://"+listener.Addr().String()+"/v1/realtime", "after", time.Since(began).Round(time.Millisecond))
+	if ready != nil {
+		ready()
+	}
+
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serving: %w", err)
+	case <-ctx.Done():
+	}
+	s.status.Set(web.Draining)
+	s.log.Info("shutting down", "calls", s.status.Calls(), "grace", s.settings.Calls.Grace)
+	close(s.drain)
+	grace := time.AfterFunc(s.settings.Calls.Grace, func() { end(transport.ErrShutdown) })
+	defer grace.Stop()
+	s.calls.Wait()
+	s.log.Info("stopped")
+	return nil
+}
+
+// admit takes a place for a call.
+func (s *service) admit() (release func(), err error) {
+	switch s.status.Enter(s.settings.Calls.Max) {
+	case nil:
+	case web.ErrLoading:
+		return nil, &realtime.Refusal{Code: "loading", Message: "The models are still being loaded.", Retry: 2 * time.Second}
+	case web.ErrDraining:
+		return nil, &realtime.Refusal{Code: "shutting_down", Message: "The service is shutting down.", Retry: 5 * time.Second}
+	default:
+		return nil, &realtime.Refusal{
+			Code: "too_many_calls", Message: fmt.Sprintf("All %d places are taken.", s.settings.Calls.Max), Retry: 5 * time.Second,
+		}
+	}
+	s.calls.Add(1)
+	return func() { s.status.Leave(); s.calls.Done() }, nil
+}
+
+// hold holds one call.
+func (s *service) hold(ctx context.Context, call transport.Call, settings transport.Settings) error {
+	vad, err := s.engines.vad.New()
+	if err != nil {
+		return err
+	}
+	defer vad.Close()
+	session := pipeline.Session{
+		Call: call, Settings: settings, VAD: vad, STT: s.engines.stt, LLM: s.engines.llm, TTS: s.engines.tts,
+		Plan: s.settings.plan(), Limits: s.settings.limits(), Apology: s.settings.Talk.Apology, Drain: s.drain, Log: s.log,
+	}
+	err = session.Run(ctx)
+	if err != nil && !errors.Is(err, transport.ErrHungUp) && !errors.Is(err, transport.ErrShutdown) && ctx.Err() == nil {
+		s.log.Error("the call failed", "call", call.ID(), "err", err)
+	}
+	return err
+}

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"github.com/lmittmann/tint"
+	"github.com/mattn/go-isatty"
+
+	"riposte/budget"
+	"riposte/llm"
+	"riposte/native"
+	"riposte/pipeline"
+	"riposte/transport"
+	"riposte/transport/realtime"
+)
+
+// settings are all settings of the service. Each is a flag, an environment variable (RIPOSTE_ and the flag's name) and a key
+// of the config file (the flag's name, its first word being the section); `riposte config` prints them.
+type settings struct {
+	ConfigFile kong.ConfigFlag `name:"config" placeholder:"FILE" help:"Read settings from this file as well."`
+
+	Listen  string   `default:"127.0.0.1:8080" help:"Address to serve on. Only this machine can reach the default." group:"service"`
+	Origins []string `placeholder:"ORIGIN" help:"Web pages of these origins may connect, besides our own; * is any." group:"service"`
+	Cache   string   `placeholder:"DIR" help:"Folder of native libraries and models. Empty means $XDG_CACHE_HOME/riposte or ~/.cache/riposte." group:"service"`
+
+	Log struct {
+		Level  slog.Level `default:"INFO" help:"Least level that is logged: DEBUG, INFO, WARN or ERROR." group:"service"`
+		Format string     `default:"auto" enum:"auto,text,json" help:"How to log: text, json, or auto: text on a terminal, json otherwise." group:"service"`
+	} `embed:"" prefix:"log-"`
+
+	Calls struct {
+		Max      int           `default:"8" help:"Calls at once. More are refused with 503 and Retry-After." group:"calls"`
+		Lifetime time.Duration `default:"60m" help:"Longest time of a call." group:"calls"`
+		Grace    time.Duration `default:"10s" help:"How long calls may take to finish a sentence when the service goes down." group:"calls"`
+		Lead     time.Duration `default:"200ms" help:"Sound sent ahead of its playing: it covers jitter, and is what an interruption throws away." group:"calls"`
+		Ahead    time.Duration `default:"400ms" help:"Sound made ahead of its sending." group:"calls"`
+		Longest  time.Duration `default:"2m" help:"Longest turn of a caller; a longer one has to be committed in parts." group:"calls"`
+		Message  int64         `default:"33554432" help:"Longest message of a client, in bytes." group:"calls"`
+		Append   int           `default:"15728640" help:"Longest sound in one message, in bytes." group:"calls"`
+		Slow     time.Duration `default:"5s" help:"How long a client may take to read what it is sent." group:"calls"`
+		Pong     time.Duration `default:"30s" help:"How long a client may take to answer a ping; one is sent every third of it." group:"calls"`
+	} `embed:"" prefix:"calls-"`
+
+	Talk struct {
+		Instructions string        `default:"You are Riposte, a friendly voice assistant. You are heard, not read: answer in one or two short, plain sentences." help:"What the model is told before each conversation." group:"talk"`
+		Apology      string        `default:"Sorry, something went wrong. Please say that again." help:"Spoken when a turn cannot be answered. Empty for silence." group:"talk"`
+		Threshold    float32       `default:"0.5" help:"Speech probability from which sound counts as speech." group:"talk"`
+		Padding      time.Duration `default:"300ms" help:"Sound before speech that is listened to as well." group:"talk"`
+		Silence      time.Duration `default:"500ms" help:"Silence that ends a caller's turn." group:"talk"`
+	} `embed:"" prefix:"talk-"`
+
+	STT struct {
+		Model    string `default:"whisper-tiny.en" help:"Whisper model: a name from riposte models, or a ggml file." group:"stt"`
+		Language string `default:"en" help:"Language of the callers, such as en; auto lets a multilingual model find out." group:"stt"`
+		Threads  int    `default:"0" help:"Threads for one transcription; 0 is 2, or the cores if fewer." group:"stt"`
+		States   int    `default:"0" help:"Transcriptions at once; 0 is the cores divided by the threads." group:"stt"`
+	} `embed:"" prefix:"stt-"`
+
+	LLM struct {
+		Model         string   `default:"smollm2-135m-instruct-q8_0" help:"Chat model: a name from riposte models, or a GGUF file, whose own chat template is used." group:"llm"`
+		Threads       int      `default:"0" help:"Threads; 0 is 2, or the cores if fewer." group:"llm"`
+		Context       int      `default:"2048" help:"Tokens of one conversation, the answer included." group:"llm"`
+		Conversations int      `default:"0" help:"Conversations that are kept ready or answered at once; 0 is as many as calls." group:"llm"`
+		MaxTokens     int      `default:"160" help:"Longest answer, in tokens." group:"llm"`
+		Temperature   float32  `default:"0.3" help:"How freely words are chosen; 0 always takes the likeliest." group:"llm"`
+		TopP          float32  `default:"0.9" help:"Choose among the likeliest tokens that make up this probability." group:"llm"`
+		TopK          int      `default:"40" help:"Choose among this many tokens; 0 is any." group:"llm"`
+		MinP          float32  `default:"0" help:"Least probability of a token, relative to the likeliest." group:"llm"`
+		RepeatPenalty float32  `default:"1.1" help:"Penalty for words that were just used; 1 is none." group:"llm"`
+		Seed          uint32   `default:"0" help:"Seed of the choices; 0 draws a new one each time." group:"llm"`
+		GPU           string   `default:"none" enum:"none,cuda,vulkan" help:"Which build of llama.cpp to use: none, cuda or vulkan. Made by make native GPU=..." group:"llm"`
+		GPULayers     int      `default:"-1" help:"Layers that the GPU computes; -1 is all." group:"llm"`
+		Devices       []string `placeholder:"NAME" help:"GPUs to use, such as CUDA0; empty is all." group:"llm"`
+	} `embed:"" prefix:"llm-"`
+
+	TTS struct {
+		Voice   string  `default:"piper-en_us-joe-medium" help:"Piper voice: a name from riposte models, or an .onnx file with its .onnx.json beside it." group:"tts"`
+		Speaker string  `help:"Speaker of a voice that has several, by name or number; empty is the first." group:"tts"`
+		Threads int     `default:"0" help:"Threads for one voice; 0 is 2, or the cores if fewer." group:"tts"`
+		Speed   float32 `default:"1" help:"1 is the voice's own pace, 1.5 half as fast again." group:"tts"`
+	} `embed:"" prefix:"tts-"`
+
+	VAD struct {
+		Model string `default:"silero-vad" help:"Silero model: a name from riposte models, or an .onnx file." group:"vad"`
+	} `embed:"" prefix:"vad-"`
+
+	Budget struct {
+		Mic time.Duration `default:"40ms" help:"Share of the microphone: framing, jitter, resampling." group:"budget"`
+		STT time.Duration `default:"300ms" help:"Share of the recogniser, with the decision that the turn is over." group:"budget"`
+		LLM time.Duration `default:"400ms" help:"Share of the model, to the first clause." group:"budget"`
+		TTS time.Duration `default:"150ms" help:"Share of the voice, to the first audible sound." group:"budget"`
+	} `embed:"" prefix:"budget-"`
+}
+
+// settingGroups are the sections, in the order in which help and config file show them.
+var settingGroups = []kong.Group{
+	{Key: "service", Title: "Service"},
+	{Key: "calls", Title: "Calls"},
+	{Key: "talk", Title: "Talk"},
+	{Key: "stt", Title: "Speech to text (whisper.cpp)"},
+	{Key: "llm", Title: "Model (llama.cpp)"},
+	{Key: "tts", Title: "Voice (Piper)"},
+	{Key: "vad", Title: "Voice activity (Silero)"},
+	{Key: "budget", Title: "Budget of a turn"},
+}
+
+// Validate reports everything that is out of bounds. kong calls it.
+func (s *settings) Validate() error {
+	var errs []error
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	check(s.Calls.Max > 0, "calls-max is %d: it must be at least 1", s.Calls.Max)
+	check(s.Calls.Lifetime > 0, "calls-lifetime is %v: it must be more than 0", s.Calls.Lifetime)
+	check(s.Calls.Lead >= 20*time.Millisecond && s.Calls.Lead <= 2*time.Second, "calls-lead is %v: it must be 20ms to 2s", s.Calls.Lead)
+	check(s.Calls.Ahead >= 20*time.Millisecond && s.Calls.Ahead <= 10*time.Second, "calls-ahead is %v: it must be 20ms to 10s", s.Calls.Ahead)
+	check(s.Calls.Longest >= time.Second, "calls-longest is %v: it must be at least 1s", s.Calls.Longest)
+	check(s.Calls.Message >= 1<<16, "calls-message is %d: it must be at least 65536", s.Calls.Message)
+	check(s.Calls.Append >= 1<<10, "calls-append is %d: it must be at least 1024", s.Calls.Append)
+	check(s.Calls.Slow > 0, "calls-slow is %v: it must be more than 0", s.Calls.Slow)
+	check(s.Calls.Pong >= time.Second, "calls-pong is %v: it must be at least 1s", s.Calls.Pong)
+	check(s.Calls.Grace >= 0, "calls-grace is %v: it must not be negative", s.Calls.Grace)
+	check(s.Talk.Threshold > 0 && s.Talk.Threshold <= 1, "talk-threshold is %v: it must be above 0 and at most 1", s.Talk.Threshold)
+	check(s.Talk.Padding >= 0 && s.Talk.Padding <= 5*time.Second, "talk-padding is %v: it must be 0 to 5s", s.Talk.Padding)
+	check(s.Talk.Silence >= 100*time.Millisecond && s.Talk.Silence <= 10*time.Second, "talk-silence is %v: it must be 100ms to 10s", s.Talk.Silence)
+	check(s.STT.Threads >= 0 && s.STT.States >= 0, "stt-threads and stt-states must not be negative")
+	check(s.LLM.Threads >= 0 && s.LLM.Conversations >= 0, "llm-threads and llm-conversations must not be negative")
+	check(s.LLM.Context >= 256, "llm-context is %d: it must be at least 256", s.LLM.Context)
+	check(s.LLM.MaxTokens >= 1 && s.LLM.MaxTokens < s.LLM.Context, "llm-max-tokens is %d: it must be 1 or more, and below llm-context (%d)", s.LLM.MaxTokens, s.LLM.Context)
+	check(s.LLM.Temperature >= 0 && s.LLM.Temperature <= 2, "llm-temperature is %v: it must be 0 to 2", s.LLM.Temperature)
+	check(s.LLM.TopP >= 0 && s.LLM.TopP <= 1, "llm-top-p is %v: it must be 0 to 1", s.LLM.TopP)
+	check(s.LLM.MinP >= 0 && s.LLM.MinP < 1, "llm-min-p is %v: it must be 0 to below 1", s.LLM.MinP)
+	check(s.LLM.TopK >= 0 && s.LLM.RepeatPenalty >= 0, "llm-top-k and llm-repeat-penalty must not be negative")
+	check(s.TTS.Speed >= 0.25 && s.TTS.Speed <= 4, "tts-speed is %v: it must be 0.25 to 4", s.TTS.Speed)
+	check(s.TTS.Threads >= 0, "tts-threads is %d: it must not be negative", s.TTS.Threads)
+	errs = append(errs, s.plan().Validate())
+	return errors.Join(errs...)
+}
+
+func (s *settings) plan() budget.Plan {
+	return budget.Plan{Mic: s.Budget.Mic, STT: s.Budget.STT, LLM: s.Budget.LLM, TTS: s.Budget.TTS}
+}
+
+func (s *settings) limits() pipeline.Limits {
+	return pipeline.Limits{Utterance: s.Calls.Longest, Lead: s.Calls.Lead, Ahead: s.Calls.Ahead}
+}
+
+func (s *settings) wire() realtime.Limits {
+	return realtime.Limits{
+		Message: s.Calls.Message, Append: s.Calls.Append, Write: s.Calls.Slow,
+		Ping: s.Calls.Pong / 3, Pong: s.Calls.Pong, Lifetime: s.Calls.Lifetime,
+	}
+}
+
+// call returns what calls begin with.
+func (s *settings) call() transport.Settings {
+	language := s.STT.Language
+	if language == "auto" {
+		language = ""
+	}
+	return transport.Settings{
+		Instructions: s.Talk.Instructions, Language: language, Speed: s.TTS.Speed, MaxTokens: s.LLM.MaxTokens,
+		Sampling: llm.Sampling{
+			Temperature: s.LLM.Temperature, TopP: s.LLM.TopP, TopK: s.LLM.TopK, MinP: s.LLM.MinP,
+			RepeatPenalty: s.LLM.RepeatPenalty, Seed: s.LLM.Seed,
+		},
+		Detection: &transport.Detection{
+			Threshold: s.Talk.Threshold, Padding: s.Talk.Padding, Silence: s.Talk.Silence, Respond: true, Interrupt: true,
+		},
+	}
+}
+
+// store opens the folder of libraries and models.
+func (s *settings) store() (*native.Store, error) { return native.Open(s.Cache) }
+
+// logger returns where the service logs.
+func (s *settings) logger() *slog.Logger {
+	terminal := isatty.IsTerminal(os.Stderr.Fd())
+	if s.Log.Format == "json" || s.Log.Format == "auto" && !terminal {
+		return slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: s.Log.Level}))
+	}
+	return slog.New(tint.NewHandler(os.Stderr, &tint.Options{Level: s.Log.Level, TimeFormat: time.TimeOnly, NoColor: !terminal}))
+}
+
+// threads returns n, or by default two, or the cores if they are fewer: more gain little with small models, and take
+// the other engines' time.
+func threads(n int) int {
+	if n == 0 {
+		n = min(2, runtime.NumCPU())
+	}
+	return n
+}

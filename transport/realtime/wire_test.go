@@ -1,0 +1,203 @@
+package realtime
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// wireCases are client events and what is wrong with them: a code, or nothing.
+var wireCases = []struct {
+	name, in, code string
+}{
+	{"append", `{"type":"input_audio_buffer.append","audio":"AAECAw==","event_id":"e"}`, ""},
+	{"commit", `{"type":"input_audio_buffer.commit"}`, ""},
+	{"clear", `{"type":"input_audio_buffer.clear"}`, ""},
+	{"update", `{"type":"session.update","session":{"type":"realtime","instructions":"hi"}}`, ""},
+	{"item", `{"type":"conversation.item.create","previous_item_id":null,"item":{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}]}}`, ""},
+	{"truncate", `{"type":"conversation.item.truncate","item_id":"i","content_index":0,"audio_end_ms":1500}`, ""},
+	{"create", `{"type":"response.create"}`, ""},
+	{"create with much", `{"type":"response.create","response":{"instructions":"x","output_modalities":["text"],"max_output_tokens":"inf","metadata":{"a":"b"}}}`, ""},
+	{"cancel", `{"type":"response.cancel","response_id":"r"}`, ""},
+
+	{"nothing", ``, "invalid_json"},
+	{"no JSON", `hello`, "invalid_json"},
+	{"cut off", `{"type":"response.create"`, "invalid_json"},
+	{"no object", `[1,2]`, "invalid_type"},
+	{"a number", `7`, "invalid_type"},
+	{"no type", `{"event_id":"e"}`, "missing_required_parameter"},
+	{"type of another type", `{"type":7}`, "invalid_type"},
+	{"unknown", `{"type":"response.destroy"}`, "invalid_value"},
+	{"no base64", `{"type":"input_audio_buffer.append","audio":"!!"}`, "invalid_value"},
+	{"audio of another type", `{"type":"input_audio_buffer.append","audio":7}`, "invalid_type"},
+	{"time of another type", `{"type":"conversation.item.truncate","item_id":"i","audio_end_ms":"soon"}`, "invalid_type"},
+	{"no tokens", `{"type":"response.create","response":{"max_output_tokens":0}}`, "invalid_value"},
+}
+
+func TestDecode(t *testing.T) {
+	for _, tt := range wireCases {
+		t.Run(tt.name, func(t *testing.T) {
+			_, _, err := decode([]byte(tt.in))
+			var wrong *wireError
+			switch {
+			case tt.code == "" && err != nil:
+				t.Errorf("refused: %v", err)
+			case tt.code != "" && (!errors.As(err, &wrong) || wrong.code != tt.code):
+				t.Errorf("got %#v, want the code %s", err, tt.code)
+			case tt.code != "" && !strings.HasSuffix(wrong.message, "."):
+				t.Errorf("the message is no sentence: %q", wrong.message)
+			}
+		})
+	}
+}
+
+// Whatever comes, decode answers; and what it takes it takes again, the same, after having written it.
+func FuzzDecode(f *testing.F) {
+	for _, tt := range wireCases {
+		f.Add([]byte(tt.in))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		e, _, err := decode(b)
+		if err != nil {
+			var wrong *wireError
+			if !errors.As(err, &wrong) {
+				t.Fatalf("%q: %#v is no fault of the wire's", b, err)
+			}
+			return
+		}
+		var head struct {
+			Type string `json:"type"`
+		}
+		json.Unmarshal(b, &head)
+		body, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all map[string]any
+		json.Unmarshal(body, &all)
+		all["type"] = head.Type
+		again, err := json.Marshal(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e2, _, err := decode(again)
+		if err != nil {
+			t.Fatalf("%q became %q, which is refused: %v", b, again, err)
+		}
+		if u, ok := e.(*sessionUpdate); ok { // raw, and so with its own spaces
+			if isNull(u.Session) != isNull(e2.(*sessionUpdate).Session) {
+				t.Fatalf("%q lost its session", b)
+			}
+			return
+		}
+		if diff := cmp.Diff(e, e2); diff != "" {
+			t.Fatalf("%q changed (-before +after):\n%s", b, diff)
+		}
+	})
+}
+
+func TestSessionUpdate(t *testing.T) {
+	base := newSession("sess_1", "m", "joe", defaults())
+	tests := []struct {
+		name, patch string
+		param       string // Of the refusal; empty when it is to be taken.
+		want        func(*session)
+	}{
+		{"nothing changes", `{}`, "", func(*session) {}},
+		{"one field", `{"instructions":"Be kind."}`, "", func(s *session) { s.Instructions = "Be kind." }},
+		{"a field is cleared", `{"instructions":""}`, "", func(s *session) { s.Instructions = "" }},
+		{"text", `{"output_modalities":["text"]}`, "", func(s *session) { s.Modalities = []string{"text"} }},
+		{"no detection", `{"audio":{"input":{"turn_detection":null}}}`, "", func(s *session) { s.Audio.Input.TurnDetection = nil }},
+		{"part of the detection", `{"audio":{"input":{"turn_detection":{"type":"server_vad","silence_duration_ms":700}}}}`, "",
+			func(s *session) { *s.Audio.Input.TurnDetection.Silence = 700 }},
+		{"telephone", `{"audio":{"input":{"format":{"type":"audio/pcmu"}},"output":{"format":{"type":"audio/pcma"}}}}`, "",
+			func(s *session) {
+				s.Audio.Input.Format, s.Audio.Output.Format = format{"audio/pcmu", 8000}, format{"audio/pcma", 8000}
+			}},
+		{"the beta's names", `{"audio":{"input":{"format":"g711_ulaw"}}}`, "", func(s *session) { s.Audio.Input.Format = format{"audio/pcmu", 8000} }},
+		{"tokens", `{"max_output_tokens":100}`, "", func(s *session) { s.MaxOutputTokens = 100 }},
+		{"a voice of the protocol's", `{"audio":{"output":{"voice":"marin"}}}`, "", func(s *session) { s.Audio.Output.Voice = "marin" }},
+		{"reports", `{"include":["riposte.turn"]}`, "", func(s *session) { s.Include = []string{"riposte.turn"} }},
+
+		{"unknown field", `{"temprature":1}`, "session", nil},
+		{"unknown field deep down", `{"audio":{"input":{"formt":"x"}}}`, "session", nil},
+		{"unknown format", `{"audio":{"input":{"format":{"type":"audio/opus"}}}}`, "session.audio.input.format.type", nil},
+		{"another rate", `{"audio":{"output":{"format":{"type":"audio/pcm","rate":16000}}}}`, "session.audio.output.format.rate", nil},
+		{"both modalities", `{"output_modalities":["text","audio"]}`, "session.output_modalities", nil},
+		{"no modality", `{"output_modalities":[]}`, "session.output_modalities", nil},
+		{"the model", `{"model":"other"}`, "session.model", nil},
+		{"the ID", `{"id":"sess_2"}`, "session", nil},
+		{"unknown voice", `{"audio":{"output":{"voice":"bob"}}}`, "session.audio.output.voice", nil},
+		{"too fast", `{"audio":{"output":{"speed":3}}}`, "session.audio.output.speed", nil},
+		{"threshold", `{"audio":{"input":{"turn_detection":{"type":"server_vad","threshold":2}}}}`, "session.audio.input.turn_detection.threshold", nil},
+		{"silence", `{"audio":{"input":{"turn_detection":{"type":"server_vad","silence_duration_ms":0}}}}`, "session.audio.input.turn_detection.silence_duration_ms", nil},
+		{"tools", `{"tools":[{"type":"function","name":"f"}]}`, "session.tools", nil},
+		{"tokens below 1", `{"max_output_tokens":-5}`, "session.max_output_tokens", nil},
+		{"another type", `{"instructions":7}`, "session.instructions", nil},
+		{"no object", `7`, "", nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := base.update(json.RawMessage(tt.patch), defaults(), "joe")
+			if tt.want == nil {
+				var wrong *wireError
+				if !errors.As(err, &wrong) || wrong.param != tt.param {
+					t.Fatalf("got %#v, want a refusal of %s", err, tt.param)
+				}
+				if diff := cmp.Diff(base, got, cmp.AllowUnexported(session{})); diff != "" {
+					t.Errorf("a refused change changed the session:\n%s", diff)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, _ := base.clone()
+			tt.want(&want)
+			wantJSON, _ := json.Marshal(want)
+			gotJSON, _ := json.Marshal(got)
+			if diff := cmp.Diff(string(wantJSON), string(gotJSON)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// After detection was off it comes back with the service's own settings.
+func TestDetectionComesBack(t *testing.T) {
+	s := newSession("sess_1", "m", "joe", defaults())
+	for _, patch := range []string{
+		`{"audio":{"input":{"turn_detection":null}}}`,
+		`{"audio":{"input":{"turn_detection":{"type":"server_vad","create_response":false}}}}`,
+	} {
+		var err error
+		if s, err = s.update(json.RawMessage(patch), defaults(), "joe"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, want := s.settings(defaults()).Detection, *defaults().Detection
+	want.Respond = false
+	if diff := cmp.Diff(&want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestFormats(t *testing.T) {
+	for _, f := range []format{{"audio/pcm", 24000}, {"audio/pcmu", 8000}, {"audio/pcma", 8000}} {
+		b, _ := base64.StdEncoding.DecodeString("AAECAwQFBgcICQ==")
+		pcm, err := f.decode(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := f.encode(nil, pcm); string(got) != string(b) {
+			t.Errorf("%s: % x became % x", f.Type, b, got)
+		}
+	}
+	if _, err := (format{"audio/pcm", 24000}).decode([]byte{1, 2, 3}); !errors.Is(err, errOdd) {
+		t.Errorf("an odd number of bytes: %v", err)
+	}
+}

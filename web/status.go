@@ -1,0 +1,78 @@
+package web
+
+import (
+	"errors"
+	"sync"
+)
+
+// State is what the service is doing.
+type State int
+
+// The states, in the order in which a service passes them.
+const (
+	Loading  State = iota // Models are being loaded.
+	Ready                 // Calls are taken.
+	Draining              // The service goes down: calls end, none begin.
+)
+
+// String returns the state's name in lower case.
+func (s State) String() string { return [...]string{"loading", "ready", "draining"}[s] }
+
+// The reasons for which a call is not taken.
+var (
+	ErrLoading  = errors.New("the models are being loaded")
+	ErrDraining = errors.New("the service is shutting down")
+	ErrFull     = errors.New("all places are taken")
+)
+
+// Status is the service's state and how many calls it holds. The zero value is Loading. It is safe for use by many
+// goroutines.
+type Status struct {
+	mu    sync.Mutex
+	state State
+	calls int
+}
+
+// Set changes the state.
+func (s *Status) Set(state State) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state = state
+}
+
+// Get returns the state.
+func (s *Status) Get() State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state
+}
+
+// Calls returns how many calls are held.
+func (s *Status) Calls() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls
+}
+
+// Enter counts a call in, unless limit are held already or none is taken now: ErrFull, ErrLoading, ErrDraining.
+func (s *Status) Enter(limit int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.state == Loading:
+		return ErrLoading
+	case s.state == Draining:
+		return ErrDraining
+	case s.calls >= limit:
+		return ErrFull
+	}
+	s.calls++
+	return nil
+}
+
+// Leave counts a call out.
+func (s *Status) Leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls--
+}

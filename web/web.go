@@ -1,0 +1,35 @@
+// Package web is the service's HTTP side: what answers where.
+package web
+
+import (
+	"encoding/json"
+	"net/http"
+)
+
+// Routes returns the service's handler.
+//
+//	GET /v1/realtime  a call, as a WebSocket
+//	GET /healthz      200 while the process lives
+//	GET /readyz       200 when calls can be taken, 503 before and after
+func Routes(status *Status, realtime http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /v1/realtime", realtime)
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		reply(w, http.StatusOK, map[string]any{"status": "alive"})
+	})
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		state, code := status.Get(), http.StatusOK
+		if state != Ready {
+			code = http.StatusServiceUnavailable
+			w.Header().Set("Retry-After", "2")
+		}
+		reply(w, code, map[string]any{"status": state.String(), "calls": status.Calls()})
+	})
+	return mux
+}
+
+func reply(w http.ResponseWriter, code int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(v) // whoever asked may be gone
+}
