@@ -31,6 +31,21 @@ func FirstAudible(p PCM, rate int) (sample int, ok bool) {
 	return 0, false
 }
 
+// Audible returns where the audible part of p begins and ends: the first sample of the first 10 ms window, and the index
+// after the last sample of the last one, whose RMS level is above -50 dBFS. It returns false when there is none.
+func Audible(p PCM, rate int) (from, to int, ok bool) {
+	from, ok = FirstAudible(p, rate)
+	if !ok {
+		return 0, 0, false
+	}
+	levels := windows(p, rate)
+	n := len(levels)
+	for levels[n-1] <= audible {
+		n--
+	}
+	return from, min(len(p), n*Samples(levelWindow, rate)), true
+}
+
 // LastVoiced returns the index after the last sample of the last 10 ms window whose RMS level is above both -45 dBFS and
 // the loudest window's level less 30 dB: where a talker fell silent, given sound in which somebody talks. It returns 0
 // when there is no such window. A last window that is not full counts as if silence filled it.

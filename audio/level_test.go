@@ -43,6 +43,27 @@ func TestFirstAudible(t *testing.T) {
 	}
 }
 
+func TestAudible(t *testing.T) {
+	const rate = 16000
+	silence := make(PCM, 1600)
+	for _, c := range []struct {
+		name     string
+		p        PCM
+		from, to int
+		ok       bool
+	}{
+		{"silence", silence, 0, 0, false},
+		{"all of it", rms(1600, -20), 0, 1600, true},
+		{"between silences", slices.Concat(silence, rms(800, -20), silence), 1600, 2400, true},
+		{"with a pause", slices.Concat(silence, rms(160, -20), silence, rms(160, -40), silence), 1600, 3520, true},
+		{"to an end within a window", slices.Concat(silence, rms(200, -20)), 1600, 1800, true},
+	} {
+		if from, to, ok := Audible(c.p, rate); from != c.from || to != c.to || ok != c.ok {
+			t.Errorf("%s: %d to %d, %v, want %d to %d, %v", c.name, from, to, ok, c.from, c.to, c.ok)
+		}
+	}
+}
+
 func TestLastVoiced(t *testing.T) {
 	const rate = 8000 // A window is 80 samples.
 	silence := make(PCM, 800)

@@ -1,0 +1,256 @@
+package caller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"riposte/audio"
+)
+
+// Call is one call. It sends a frame every 20 ms from Dial to Close, as a microphone does: what it was given to say, and
+// digital silence otherwise. Say must not be called by two goroutines at once; Close may be called at any time.
+type Call struct {
+	format Format
+	wait   time.Duration
+	log    *slog.Logger
+	conn   *websocket.Conn
+
+	writing sync.Mutex // Guards the writing side of conn.
+
+	mu      sync.Mutex // Guards what follows.
+	ledger  ledger
+	mic     *microphone
+	err     error         // Why the call is over.
+	changed chan struct{} // Closed, and replaced, whenever ledger, mic or err change.
+
+	hangup context.CancelFunc
+	ctx    context.Context
+	work   sync.WaitGroup
+}
+
+// writeWait is how long a server may not read before it is given up.
+const writeWait = 10 * time.Second
+
+// newCall begins to listen.
+func newCall(conn *websocket.Conn, f Format, wait time.Duration, log *slog.Logger) *Call {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	c := &Call{format: f, wait: wait, log: log, conn: conn, ledger: ledger{format: f}, changed: make(chan struct{})}
+	c.ctx, c.hangup = context.WithCancel(context.Background())
+	c.work.Go(c.listen)
+	return c
+}
+
+// talk begins to send.
+func (c *Call) talk() {
+	c.mu.Lock()
+	c.mic = newMicrophone(c.format.Rate(), time.Now())
+	c.ledger.fault = "" // What was refused until here was not needed.
+	c.mu.Unlock()
+	c.work.Go(c.speak)
+}
+
+// Speech is something to say.
+type Speech struct {
+	Sound audio.PCM
+	Rate  int // Hertz.
+	// Voiced is the index after the last voiced sample, from which gaps count. 0 means that it is found by level; see
+	// audio.LastVoiced.
+	Voiced int
+}
+
+// Say plays s into the call in real time and returns what came of it once the answer has been heard to its end. Where s
+// ends, silence follows, so that the server can find the turn's end. The error is, wrapped, ErrNoAnswer, ErrFailed,
+// ErrEnded, ErrGarbage, ErrClosed or the cause of ctx; the Turn beside it holds what had come until then.
+func (c *Call) Say(ctx context.Context, s Speech) (Turn, error) {
+	voiced := s.Voiced
+	if voiced == 0 {
+		voiced = audio.LastVoiced(s.Sound, s.Rate)
+	}
+	if voiced == 0 {
+		return Turn{}, ErrNoVoice
+	}
+	sound, err := audio.Resample(s.Sound, s.Rate, c.format.Rate())
+	if err != nil {
+		return Turn{}, err
+	}
+	c.mu.Lock()
+	start, end := c.mic.play(sound)
+	x := newExchange(&c.ledger, start.Add(audio.Duration(voiced, s.Rate)), end, c.wait)
+	c.mu.Unlock()
+	err = c.follow(ctx, &x)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return x.turn(), err
+}
+
+// follow waits until the turn is over.
+func (c *Call) follow(ctx context.Context, x *exchange) error {
+	for {
+		c.mu.Lock()
+		now := time.Now()
+		until, ok, err := x.next(now)
+		changed, over := c.changed, c.err
+		if over != nil && x.settled(now) {
+			ok = true // All of the answer is here: the server need not stay while it is played.
+		}
+		c.mu.Unlock()
+		switch {
+		case ok:
+			return nil
+		case err != nil:
+			return err
+		case over != nil:
+			return over
+		}
+		if err := sleep(ctx, changed, until.Sub(now)); err != nil {
+			return err
+		}
+	}
+}
+
+// sleep waits until something changes or d has passed. The error is the cause of ctx.
+func sleep(ctx context.Context, changed <-chan struct{}, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-changed:
+	case <-timer.C:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// Close hangs up and waits for the call's goroutines. A second call does nothing.
+func (c *Call) Close() error {
+	c.end(ErrClosed)
+	c.work.Wait()
+	return nil
+}
+
+// end ends the call for the given reason, unless it is over already.
+func (c *Call) end(why error) {
+	c.mu.Lock()
+	first := c.err == nil
+	if first {
+		c.err = why
+		c.wake()
+	}
+	c.mu.Unlock()
+	if !first {
+		return
+	}
+	c.hangup()
+	if errors.Is(why, ErrClosed) {
+		// A polite good-bye, if the socket takes it.
+		c.conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""), time.Now().Add(time.Second))
+	}
+	c.conn.Close()
+}
+
+// wake tells those who wait that something changed. The caller holds mu.
+func (c *Call) wake() {
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// listen reads events until the call is over.
+func (c *Call) listen() {
+	for {
+		_, b, err := c.conn.ReadMessage()
+		now := time.Now()
+		if err != nil {
+			c.end(fmt.Errorf("%w: %w", ErrEnded, err))
+			return
+		}
+		e, err := parse(b)
+		if err == nil {
+			c.log.Debug("event", "type", e.Type, "bytes", len(b))
+			c.mu.Lock()
+			err = c.ledger.take(e, now)
+			c.wake()
+			c.mu.Unlock()
+		}
+		if err != nil {
+			c.end(err)
+			return
+		}
+	}
+}
+
+// speak sends a frame every 20 ms until the call is over.
+func (c *Call) speak() {
+	var coded []byte
+	for {
+		c.mu.Lock()
+		frame, due := c.mic.next()
+		c.mu.Unlock()
+		if sleep(c.ctx, nil, time.Until(due)) != nil {
+			return
+		}
+		coded = c.format.encode(coded[:0], frame)
+		if err := c.send(clientEvent{Type: "input_audio_buffer.append", Audio: coded}); err != nil {
+			c.end(err)
+			return
+		}
+	}
+}
+
+// send writes one event.
+func (c *Call) send(e clientEvent) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	c.conn.SetWriteDeadline(time.Now().Add(writeWait)) // It never fails.
+	if err := c.conn.WriteJSON(e); err != nil {
+		return fmt.Errorf("%w: sending: %w", ErrEnded, err)
+	}
+	return nil
+}
+
+// await waits until the ledger is as wanted, for d at most.
+func (c *Call) await(ctx context.Context, d time.Duration, wanted func(*ledger) bool) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, d, fmt.Errorf("the server says nothing for %v", d))
+	defer cancel()
+	for {
+		c.mu.Lock()
+		ok, changed, over := wanted(&c.ledger), c.changed, c.err
+		fault := c.ledger.fault
+		c.mu.Unlock()
+		switch {
+		case ok:
+			return nil
+		case over != nil:
+			return over
+		case fault != "":
+			return errors.New(fault)
+		}
+		if err := sleep(ctx, changed, d); err != nil {
+			return err
+		}
+	}
+}
+
+// updates returns how often the session was updated.
+func (c *Call) updates() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ledger.updated
+}
+
+// refusal returns the server's refusal of one of the caller's events, or nil.
+func (c *Call) refusal(event string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if why := c.ledger.refused[event]; why != "" {
+		return errors.New(why)
+	}
+	return nil
+}

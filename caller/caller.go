@@ -1,0 +1,188 @@
+// Package caller is the far end of a call: it speaks the OpenAI Realtime protocol over WebSocket to any server of it, plays
+// sound into the call as a microphone would, and measures what comes back on its own clock.
+package caller
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/gorilla/websocket"
+)
+
+// Caller makes calls. Its fields are its settings and may not change while a call lasts. It is safe for use by many
+// goroutines at once.
+type Caller struct {
+	URL          string        // Of the server, such as ws://127.0.0.1:8080; without a path, /v1/realtime is meant.
+	Key          string        // Sent as a bearer token, unless it is empty.
+	Model        string        // Asked for when connecting; empty leaves it to the server.
+	Voice        string        // The answer's; empty leaves it to the server.
+	Instructions string        // What the model is told; empty leaves it to the server.
+	Language     string        // What the caller speaks, ISO 639-1; empty leaves it to the server.
+	Format       Format        // Of the sound on the wire. It defaults to PCM.
+	Wait         time.Duration // How long the server may be silent while it owes an answer. It defaults to 20 s.
+	Log          *slog.Logger  // It defaults to nowhere.
+
+	// DialContext connects. It defaults to the network.
+	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
+}
+
+const (
+	// setupWait is how long a server may take for each step before the first sound.
+	setupWait = 10 * time.Second
+	// reportsWait is how long a server may take to agree to send turn reports, which only some know.
+	reportsWait = 3 * time.Second
+	// maxMessage bounds one event: the protocol's own limit of 15 MiB for sound, in base64, and room for the rest.
+	maxMessage = 24 << 20
+)
+
+// Dial connects and agrees on the session with the server, until ctx ends. The call that it returns sends silence from
+// then on and must be closed. The error is, wrapped, ErrBusy when the server has no room.
+func (c *Caller) Dial(ctx context.Context) (*Call, error) {
+	address, err := c.address()
+	if err != nil {
+		return nil, err
+	}
+	conn, err := c.connect(ctx, address)
+	if err != nil {
+		return nil, fmt.Errorf("call %s: %w", address, err)
+	}
+	call := newCall(conn, cmp.Or(c.Format, PCM), cmp.Or(c.Wait, 20*time.Second), c.Log)
+	if err := c.agree(ctx, call); err != nil {
+		call.Close()
+		return nil, fmt.Errorf("call %s: %w", address, err)
+	}
+	call.talk()
+	return call, nil
+}
+
+// address returns the URL to connect to.
+func (c *Caller) address() (string, error) {
+	u, err := url.Parse(c.URL)
+	if err != nil {
+		return "", fmt.Errorf("the server's URL: %w", err)
+	}
+	switch u.Scheme {
+	case "ws", "wss":
+	case "http":
+		u.Scheme = "ws"
+	case "https":
+		u.Scheme = "wss"
+	default:
+		return "", fmt.Errorf("the server's URL is %q; it must begin with ws:// or wss://", c.URL)
+	}
+	if u.Host == "" {
+		return "", fmt.Errorf("the server's URL is %q; it names no host", c.URL)
+	}
+	if strings.Trim(u.Path, "/") == "" {
+		u.Path = "/v1/realtime"
+	}
+	if c.Model != "" {
+		q := u.Query()
+		q.Set("model", c.Model)
+		u.RawQuery = q.Encode()
+	}
+	return u.String(), nil
+}
+
+// connect opens the socket.
+func (c *Caller) connect(ctx context.Context, address string) (*websocket.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, setupWait)
+	defer cancel()
+	header := http.Header{}
+	if c.Key != "" {
+		header.Set("Authorization", "Bearer "+c.Key)
+	}
+	d := websocket.Dialer{NetDialContext: c.DialContext, Proxy: http.ProxyFromEnvironment}
+	conn, resp, err := d.DialContext(ctx, address, header)
+	if err != nil {
+		return nil, refusal(resp, err)
+	}
+	conn.SetReadLimit(maxMessage)
+	return conn, nil
+}
+
+// refusal says why a server did not let the caller in.
+func refusal(resp *http.Response, err error) error {
+	if resp == nil {
+		return err
+	}
+	said, _ := io.ReadAll(io.LimitReader(resp.Body, 300)) // The library has read it already; it is at most 1 KB.
+	resp.Body.Close()
+	text := strings.Join(strings.Fields(string(said)), " ")
+	if resp.StatusCode == http.StatusServiceUnavailable || resp.StatusCode == http.StatusTooManyRequests {
+		if after := resp.Header.Get("Retry-After"); after != "" {
+			text = fmt.Sprintf("try again in %s s", after)
+		}
+		return fmt.Errorf("%w (%s): %s", ErrBusy, resp.Status, text)
+	}
+	return fmt.Errorf("the server says %s: %s", resp.Status, text)
+}
+
+// agree waits for the session and sets it up.
+func (c *Caller) agree(ctx context.Context, call *Call) error {
+	if err := call.await(ctx, setupWait, func(l *ledger) bool { return l.created }); err != nil {
+		return fmt.Errorf("waiting for the session: %w", err)
+	}
+	for _, step := range []struct {
+		update  clientEvent
+		wait    time.Duration
+		refused func(error) error
+	}{
+		{c.session(), setupWait, func(err error) error { return fmt.Errorf("setting up the session: %w", err) }},
+		// Other servers need not know of turn reports, and may say so or not.
+		{askForReports, reportsWait, func(error) error { return nil }},
+	} {
+		done := call.updates()
+		if err := call.send(step.update); err != nil {
+			return err
+		}
+		err := call.await(ctx, step.wait, func(l *ledger) bool { return l.updated > done || l.refused[step.update.EventID] != "" })
+		if err == nil {
+			err = call.refusal(step.update.EventID)
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil && !errors.Is(err, ErrEnded) {
+			err = step.refused(err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// session returns the event that asks for what the caller wants.
+func (c *Caller) session() clientEvent {
+	f := cmp.Or(c.Format, PCM)
+	s := map[string]any{"type": "realtime", "output_modalities": []string{"audio"}}
+	transcription := map[string]any{"model": "whisper-1"} // Every server takes the name; ours has one recogniser anyway.
+	if c.Language != "" {
+		transcription["language"] = c.Language
+	}
+	output := map[string]any{"format": f.wire()}
+	if c.Voice != "" {
+		output["voice"] = c.Voice
+	}
+	if c.Instructions != "" {
+		s["instructions"] = c.Instructions
+	}
+	s["audio"] = map[string]any{"input": map[string]any{"format": f.wire(), "transcription": transcription}, "output": output}
+	return clientEvent{Type: "session.update", EventID: "caller_session", Session: s}
+}
+
+// askForReports asks for riposte.turn events.
+var askForReports = clientEvent{
+	Type: "session.update", EventID: "caller_reports",
+	Session: map[string]any{"type": "realtime", "include": []string{"riposte.turn"}},
+}
