@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -72,7 +73,7 @@ func (e *Engine) Open(ctx context.Context) error {
 		return err
 	}
 	// Any voice can read the warm-up, be it with an accent.
-	said, err := units(v.Espeak.Voice, warmUp)
+	said, err := units(v.Espeak.Voice, tts.Normalize(warmUp, v.language()))
 	if err != nil {
 		return err
 	}
@@ -84,12 +85,15 @@ func (e *Engine) Open(ctx context.Context) error {
 		return fmt.Errorf("%w: %w", ErrVoice, err)
 	}
 	first := request{scales: e.scales, speaker: speaker}
-	first.ids, _ = v.ids(said[0].phonemes)
+	if first.ids, _ = v.ids(said[0].phonemes); first.ids == nil {
+		return fmt.Errorf("%w: %s.json: phoneme_id_map holds none of espeak's phonemes", ErrVoice, e.Model)
+	}
 	n, err := e.openNetwork(ctx, model, first)
 	if err != nil {
 		return fmt.Errorf("%w: %s: %w", ErrVoice, e.Model, err)
 	}
 	e.net = n
+	debug.FreeOSMemory() // The file and its parts, which the runtime holds copies of, are twice what a voice weighs.
 	e.Log.Info("voice is ready", "model", e.Model, "rate", e.Rate(), "windows", n.decoder != nil, "flow_windows", n.flow != nil,
 		"threads", max(1, e.Threads), "took", time.Since(begin).Round(time.Millisecond))
 	return nil

@@ -118,17 +118,20 @@ var endMarks = map[rune]rune{
 	'…': '.', '—': ',', '–': ',', '。': '.', '、': ',', '，': ',', '？': '?', '！': '!', '；': ';', '：': ':', '؟': '?', '،': ',', '؛': ';', '।': '.', '¿': 0, '¡': 0,
 }
 
-// ids returns the numbers of the phonemes as the network takes them, and how many it does not know, which are left out.
+// ids returns the numbers of the phonemes as the network takes them, nil where it knows none of them, and how many it does
+// not know, which are left out.
 func (v *voice) ids(phonemes string) (ids []int64, unknown int) {
+	known := false
 	ids = make([]int64, 0, 2*len(phonemes)+4)
 	ids = append(append(ids, v.PhonemeIDs[bos]...), v.PhonemeIDs[pad]...)
 	add := func(p string) {
-		known, ok := v.PhonemeIDs[p]
+		numbers, ok := v.PhonemeIDs[p]
 		if !ok {
 			unknown++
 			return
 		}
-		for _, id := range known {
+		known = known || p != " "
+		for _, id := range numbers {
 			ids = append(append(ids, id), v.PhonemeIDs[pad]...)
 		}
 	}
@@ -142,6 +145,9 @@ func (v *voice) ids(phonemes string) (ids []int64, unknown int) {
 			continue
 		}
 		add(p)
+	}
+	if !known {
+		return nil, unknown
 	}
 	return append(ids, v.PhonemeIDs[eos]...), unknown
 }

@@ -55,6 +55,9 @@ func (e *Engine) speakUnit(ctx context.Context, u unit, o tts.Options, yield fun
 		e.unknown.Add(int64(unknown))
 		e.Log.Debug("phonemes left out that the voice does not know", "count", unknown, "phonemes", u.phonemes)
 	}
+	if r.ids == nil {
+		return true
+	}
 	lead := lead{rate: e.Rate()}
 	for sound, err := range e.net.speak(ctx, r) {
 		if err != nil {

@@ -1,0 +1,441 @@
+package piper
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"math"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"riposte/audio"
+	"riposte/native/nativetest"
+	"riposte/native/onnx"
+	"riposte/tts"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// realVoice is the voice that set-up fetches.
+const realVoice = "piper-en_us-joe-medium"
+
+func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+
+func startRuntime(t testing.TB) *onnx.Runtime {
+	t.Helper()
+	rt, err := onnx.Start(nativetest.ONNXRuntime(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rt
+}
+
+func openEngine(t testing.TB, e *Engine) {
+	t.Helper()
+	if err := e.Open(t.Context()); err != nil {
+		if errors.Is(err, ErrEspeak) && os.Getenv(nativetest.Required) != "required" {
+			t.Skip(err)
+		}
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// openReal opens the real voice; without noise it says the same text the same way each time.
+func openReal(t testing.TB, noise bool) *Engine {
+	t.Helper()
+	e := &Engine{Model: nativetest.File(t, realVoice), Runtime: startRuntime(t), Log: quiet()}
+	if !noise {
+		e.NoiseScale, e.NoiseWidth = -1, -1
+	}
+	openEngine(t, e)
+	return e
+}
+
+// say returns the chunks of a text.
+func say(t testing.TB, e *Engine, text string, o tts.Options) []audio.PCM {
+	t.Helper()
+	var chunks []audio.PCM
+	for pcm, err := range e.Speak(context.Background(), text, o) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		chunks = append(chunks, pcm)
+	}
+	return chunks
+}
+
+const sentence = "Your table for four is booked for seven o'clock this evening, and the kitchen knows about the nuts."
+
+func TestRealWindowsEqualTheWhole(t *testing.T) {
+	e := openReal(t, false)
+	if e.net.flow == nil || e.net.decoder == nil || e.net.hop != 256 || e.Rate() != 22050 {
+		t.Fatalf("flow %v, decoder %v, hop %d, rate %d", e.net.flow, e.net.decoder, e.net.hop, e.Rate())
+	}
+	b, err := os.ReadFile(e.Model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := openWhole(e.Runtime, b, onnx.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer whole.close()
+	whole.turn = e.net.turn
+
+	said, err := units("en-us", sentence)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := request{scales: e.scales}
+	r.ids, _ = e.voice.ids(said[0].phonemes)
+	want, got := collect(t, whole, r), collect(t, e.net, r)
+	if len(got) != len(want) || len(want) < 3*22050 {
+		t.Fatalf("%d samples in windows, %d whole", len(got), len(want))
+	}
+	d := maxDifference(got, want)
+	t.Logf("windows differ from the whole by %.1e", d)
+	if d > maxSeam {
+		t.Errorf("windows differ from the whole by %v, want at most %v", d, maxSeam)
+	}
+
+	// A click is a jump in the slope that the sound has nowhere else.
+	clicks, others := []float64{}, []float64{}
+	edges := edgesOf(len(got) / e.net.hop)
+	for i := 1; i < len(got)-1; i++ {
+		bend := math.Abs(float64(got[i+1]) - 2*float64(got[i]) + float64(got[i-1]))
+		if slices.ContainsFunc(edges, func(edge int) bool { return i >= edge*e.net.hop-2 && i <= edge*e.net.hop+1 }) {
+			clicks = append(clicks, bend)
+		} else {
+			others = append(others, bend)
+		}
+	}
+	slices.Sort(others)
+	limit := others[len(others)*999/1000]
+	t.Logf("%d edges, the sharpest bend at one is %.2f of the 99.9th percentile elsewhere", len(edges), slices.Max(clicks)/limit)
+	if slices.Max(clicks) > limit {
+		t.Errorf("a bend of %v at an edge, the 99.9th percentile elsewhere is %v", slices.Max(clicks), limit)
+	}
+}
+
+// edgesOf returns the frames at which windows meet.
+func edgesOf(n int) []int {
+	var edges []int
+	for from, size := 0, firstWindow; from < n; size = min(2*size, maxWindow) {
+		to := from + size
+		if to+firstWindow/2 > n {
+			to = n
+		} else {
+			edges = append(edges, to)
+		}
+		from = to
+	}
+	return edges
+}
+
+func TestFirstSoundLeavesBeforeTheLastIsMade(t *testing.T) {
+	e := openReal(t, false)
+	said, err := units("en-us", sentence)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := request{scales: e.scales}
+	r.ids, _ = e.voice.ids(said[0].phonemes)
+	out, err := e.net.run(t.Context(), e.net.text, r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeAll(out)
+	u, err := e.net.utterance(r, out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := u.sound(t.Context(), 0, firstWindow); err != nil {
+		t.Fatal(err)
+	}
+	if u.done != firstWindow+decoderOverlap || u.done > u.n/2 {
+		t.Errorf("the first window needed %d of %d frames, want %d", u.done, u.n, firstWindow+decoderOverlap)
+	}
+}
+
+func TestFirstChunkBeginsWithSound(t *testing.T) {
+	e := openReal(t, false)
+	chunks := say(t, e, sentence, tts.Options{})
+	if len(chunks) < 4 {
+		t.Fatalf("%d chunks, want several", len(chunks))
+	}
+	lead := audio.Samples(keptLead, e.Rate())
+	if first := audible * 32768 * 0.9; math.Abs(float64(chunks[0][lead])) < first {
+		t.Errorf("sample %d is %d, want sound", lead, chunks[0][lead])
+	}
+	for i, s := range chunks[0][:lead] {
+		if math.Abs(float64(s)) > audible*32768 {
+			t.Errorf("sample %d of the lead is %d", i, s)
+		}
+	}
+	for i, c := range chunks {
+		if len(c) == 0 {
+			t.Errorf("chunk %d is empty", i)
+		}
+	}
+}
+
+func TestNothingToSay(t *testing.T) {
+	e := openReal(t, false)
+	for _, text := range []string{"", "  \n", "😀👍", "***", "...", "—", "\x00\xff", "#", "<br>"} {
+		if chunks := say(t, e, text, tts.Options{}); len(chunks) > 0 {
+			t.Errorf("%q became %d chunks", text, len(chunks))
+		}
+	}
+}
+
+func TestSpeedChangesTheLength(t *testing.T) {
+	e := openReal(t, false)
+	length := func(speed float32) int { return len(slices.Concat(say(t, e, sentence, tts.Options{Speed: speed})...)) }
+	own := length(0)
+	if same := length(1); same != own {
+		t.Errorf("speed 1 gives %d samples, 0 gives %d", same, own)
+	}
+	if fast := float64(length(2)) / float64(own); fast < 0.4 || fast > 0.62 {
+		t.Errorf("twice as fast takes %.2f of the time", fast)
+	}
+	if slow := float64(length(0.5)) / float64(own); slow < 1.7 || slow > 2.2 {
+		t.Errorf("half as fast takes %.2f of the time", slow)
+	}
+	for _, odd := range []float32{-1, float32(math.NaN()), float32(math.Inf(1)), 1e9, 1e-9} {
+		if length(odd) == 0 {
+			t.Errorf("speed %v says nothing", odd)
+		}
+	}
+}
+
+func TestSentencesAreApart(t *testing.T) {
+	e := openReal(t, false)
+	pause := audio.Samples(usualPause, e.Rate())
+	quietChunks := 0
+	for _, c := range say(t, e, "It is done. Is there anything else?", tts.Options{}) {
+		if len(c) == pause && slices.Max(c) == 0 && slices.Min(c) == 0 {
+			quietChunks++
+		}
+	}
+	if quietChunks != 1 {
+		t.Errorf("%d pauses between two sentences, want 1", quietChunks)
+	}
+}
+
+func TestSpeakEndsWithItsContext(t *testing.T) {
+	e := openReal(t, true)
+	reason := errors.New("barge-in")
+	long := strings.Repeat(sentence+" ", 5)
+	for name, after := range map[string]time.Duration{"before": 0, "in the text": 5 * time.Millisecond, "later": 120 * time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			var ended time.Time
+			stop := func() { ended = time.Now(); cancel(reason) }
+			if after == 0 {
+				stop()
+			} else {
+				timer := time.AfterFunc(after, stop)
+				defer timer.Stop()
+			}
+			var errs []error
+			for _, err := range e.Speak(ctx, long, tts.Options{}) {
+				if err != nil {
+					errs = append(errs, err)
+				}
+			}
+			if len(errs) != 1 || !errors.Is(errs[0], reason) {
+				t.Fatalf("errors %v, want one: %v", errs, reason)
+			}
+			t.Logf("silent %v after the end of the context", time.Since(ended).Round(100*time.Microsecond))
+		})
+	}
+}
+
+func TestBreakingOutStops(t *testing.T) {
+	e := openReal(t, true)
+	for range e.Speak(t.Context(), strings.Repeat(sentence+" ", 5), tts.Options{}) {
+		break
+	}
+	// Close waits for speakers: it would hang if one were left.
+	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+	for _, err := range e.Speak(t.Context(), "Hello.", tts.Options{}) {
+		if !errors.Is(err, ErrClosed) {
+			t.Errorf("after Close: %v, want %v", err, ErrClosed)
+		}
+	}
+	for _, err := range new(Engine).Speak(t.Context(), "Hello.", tts.Options{}) {
+		if !errors.Is(err, ErrClosed) {
+			t.Errorf("before Open: %v, want %v", err, ErrClosed)
+		}
+	}
+}
+
+func TestSpeakersAtOnceSayTheSame(t *testing.T) {
+	e := openReal(t, false)
+	texts := []string{"Good morning.", "The train leaves at noon, from platform nine.", sentence}
+	alone := make([]audio.PCM, len(texts))
+	for i, text := range texts {
+		alone[i] = slices.Concat(say(t, e, text, tts.Options{})...)
+	}
+	var wg sync.WaitGroup
+	for i := range 6 {
+		wg.Go(func() {
+			var all audio.PCM
+			for pcm, err := range e.Speak(context.Background(), texts[i%3], tts.Options{}) {
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				all = append(all, pcm...)
+			}
+			if !slices.Equal(all, alone[i%3]) {
+				t.Errorf("%q has %d samples beside others, %d alone, or other ones", texts[i%3], len(all), len(alone[i%3]))
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestLongTextIsSpokenInBoundedMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("speaks five hundred words")
+	}
+	e := openReal(t, true)
+	words := strings.Repeat("every good boy does fine and all of them go home ", 46) // 506 words and no mark among them.
+	before := heap()
+	most, samples := uint64(0), 0
+	for pcm, err := range e.Speak(t.Context(), words, tts.Options{Speed: maxSpeed}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		samples += len(pcm)
+		if samples/22050%10 == 0 {
+			most = max(most, heap())
+		}
+	}
+	if d := audio.Duration(samples, e.Rate()); d < 30*time.Second {
+		t.Errorf("506 words took %v", d)
+	}
+	if most > before+32<<20 {
+		t.Errorf("the heap grew from %d to %d MiB", before>>20, most>>20)
+	}
+}
+
+// heap returns the bytes in use.
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+func TestUncutVoicesAreSpokenWhole(t *testing.T) {
+	rt := startRuntime(t)
+	var log bytes.Buffer
+	for name, model := range map[string][]byte{"no cut": withoutUpsampling().Bytes(), "a decoder that looks far": farSighted().Bytes()} {
+		log.Reset()
+		e := &Engine{Model: writeVoice(t, model, tinyJSON()), Runtime: rt, Log: slog.New(slog.NewTextHandler(&log, nil))}
+		openEngine(t, e)
+		if e.net.decoder != nil {
+			t.Errorf("%s: it is spoken in windows", name)
+		}
+		if n := strings.Count(log.String(), "spoken whole"); n != 1 {
+			t.Errorf("%s: %d warnings, want 1: %s", name, n, log.String())
+		}
+		if chunks := say(t, e, "Hello there. Good bye.", tts.Options{}); len(chunks) != 3 {
+			t.Errorf("%s: %d chunks, want two sentences and a pause", name, len(chunks))
+		}
+	}
+}
+
+func TestOpenNamesWhatIsWrong(t *testing.T) {
+	rt := startRuntime(t)
+	model := tiny().Bytes()
+	with := func(key string, value any) map[string]any {
+		d := tinyJSON()
+		d[key] = value
+		return d
+	}
+	for _, tt := range []struct {
+		name        string
+		model       []byte
+		description any
+		speaker     string
+		want        error
+		says        string
+	}{
+		{"no description", model, nil, "", ErrVoice, "needs its .json"},
+		{"a description that is no JSON object", model, "text", "", ErrVoice, "fetch the voice again"},
+		{"no phoneme ids", model, with("phoneme_id_map", nil), "", ErrVoice, "phoneme_id_map is missing"},
+		{"no filler", model, with("phoneme_id_map", map[string][]int64{"^": {1}, "$": {2}}), "", ErrVoice, `lacks "_"`},
+		{"an odd rate", model, with("audio", map[string]any{"sample_rate": 1}), "", ErrVoice, "sample_rate"},
+		{"other phonemes", model, with("phoneme_type", "text"), "", ErrVoice, "phoneme_type"},
+		{"no espeak voice", model, with("espeak", map[string]any{}), "", ErrVoice, "espeak.voice"},
+		{"an unknown espeak voice", model, with("espeak", map[string]any{"voice": "xx-klingon"}), "", ErrEspeak, "espeak.voice"},
+		{"an unknown speaker", model, tinyJSON(), "carl", ErrVoice, `"ann"`},
+		{"a cut-off model", model[:len(model)/2], tinyJSON(), "", onnx.ErrMalformed, "fetch the voice again"},
+		{"an empty model", nil, tinyJSON(), "", onnx.ErrMalformed, "fetch the voice again"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			e := &Engine{Model: writeVoice(t, tt.model, tt.description), Runtime: rt, Speaker: tt.speaker, Log: quiet()}
+			err := e.Open(t.Context())
+			if !errors.Is(err, tt.want) || err != nil && !strings.Contains(err.Error(), tt.says) {
+				t.Errorf("got %v, want %v with %q in it", err, tt.want, tt.says)
+			}
+		})
+	}
+	e := &Engine{Model: writeVoice(t, model, tinyJSON()), Runtime: rt, Log: quiet()}
+	os.Remove(e.Model)
+	if err := e.Open(t.Context()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a missing model: %v, want %v", err, os.ErrNotExist)
+	}
+}
+
+func TestSpeakersHaveNames(t *testing.T) {
+	rt := startRuntime(t)
+	model := writeVoice(t, tiny().Bytes(), tinyJSON())
+	for name, want := range map[string]int64{"": 0, "ann": 0, "bob": 1, "1": 1} {
+		e := &Engine{Model: model, Runtime: rt, Speaker: name, Log: quiet()}
+		openEngine(t, e)
+		if e.speaker != want {
+			t.Errorf("%q is speaker %d, want %d", name, e.speaker, want)
+		}
+	}
+}
+
+// TestMissingEspeakData runs in a process of its own, since the library is opened once per process.
+func TestMissingEspeakData(t *testing.T) {
+	if dir := os.Getenv("PIPER_TEST_ESPEAK"); dir != "" {
+		err := openEspeak(dir)
+		if !errors.Is(err, ErrEspeak) || !strings.Contains(err.Error(), "espeak-ng-data") {
+			t.Fatalf("%v, want %v with the package's name", err, ErrEspeak)
+		}
+		return
+	}
+	if err := openEspeak(""); err != nil {
+		t.Skip(err)
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestMissingEspeakData$")
+	cmd.Env = append(os.Environ(), "PIPER_TEST_ESPEAK="+t.TempDir())
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
