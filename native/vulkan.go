@@ -1,3 +1,43 @@
 package native
 
-func patchVulkan(src string) error { return nil }
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// The lines of ggml's Vulkan backend that hand settings to the validation layer, of use to its developers only. Debian
+// 12's headers do not know these settings.
+const (
+	vulkanSettingsBegin = "    VkBool32 enable_best_practice = layer_settings;\n"
+	vulkanSettingsEnd   = "    vk::InstanceCreateInfo instance_create_info(vk::InstanceCreateFlags{}, &app_info, layers, extensions, &layer_setting_info);\n"
+	vulkanWithout       = "    vk::InstanceCreateInfo instance_create_info(vk::InstanceCreateFlags{}, &app_info, layers, extensions);\n"
+)
+
+// patchVulkan lets the compiler leave those lines out where the headers are too old for them.
+func patchVulkan(src string) error {
+	path := filepath.Join(src, "ggml", "src", "ggml-vulkan", "ggml-vulkan.cpp")
+	code, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("patching for Vulkan: %w", err)
+	}
+	patched, err := guardVulkanSettings(code)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, patched, 0o644)
+}
+
+func guardVulkanSettings(code []byte) ([]byte, error) {
+	before, rest, found := bytes.Cut(code, []byte(vulkanSettingsBegin))
+	inside, after, ended := bytes.Cut(rest, []byte(vulkanSettingsEnd))
+	if !found || !ended {
+		return nil, fmt.Errorf("patching for Vulkan: %w: ggml-vulkan.cpp does not look as expected", ErrHash)
+	}
+	return bytes.Join([][]byte{
+		before, []byte("#ifdef VK_EXT_layer_settings\n"),
+		[]byte(vulkanSettingsBegin), inside, []byte(vulkanSettingsEnd),
+		[]byte("#else\n"), []byte(vulkanWithout), []byte("#endif\n"), after,
+	}, nil), nil
+}
