@@ -1,0 +1,57 @@
+# Riposte. `make run` and `make test` provide everything that they need themselves; `make help` lists the rest.
+
+GO    ?= go
+GPU   ?= none
+ARGS  ?=
+PROCS ?= 2
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+BUILD   := $(GO) build -ldflags "-X main.version=$(VERSION)" -o bin/riposte ./cmd/riposte
+
+# The C compiler finds whisper.cpp through the link that set-up makes. Its target, and not the link, is passed on: Go
+# takes these flags for part of what a binary is made from, and so links anew when the library is another one.
+WHISPER = $$(readlink -f build/native/whisper)
+CGO     = CGO_CFLAGS="-O2 -g -I$(WHISPER)/include" CGO_LDFLAGS="-O2 -g -L$(WHISPER)/lib"
+
+# What runs engines. The pass without C leaves these out: their code is the same there, and they take their time.
+WITH_ENGINES = riposte/(cmd/riposte|stt/whisper|llm/llama|tts/piper|audio/silero)$$
+
+.PHONY: help run build native test test-pure vet fmt env clean
+
+help: ## List the targets.
+	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 14
+
+run: build ## Set up, build and serve. ARGS="--listen :9000" passes settings on.
+	exec bin/riposte serve $(ARGS)
+
+build: native ## Set up and build bin/riposte.
+	$(CGO) $(BUILD)
+
+native: ## Provide libraries and models. GPU=cuda or GPU=vulkan builds llama.cpp for a GPU.
+	@$(GO) run ./native/setup -gpu=$(GPU) -models=default
+
+test: export RIPOSTE_TEST_MODELS = required
+test: export OMP_WAIT_POLICY = passive
+test: ## Set up and run all checks and tests.
+	@$(GO) run ./native/setup -gpu=$(GPU) -models=test
+	@$(MAKE) --no-print-directory vet test-pure
+	$(CGO) $(GO) test -race -p $(PROCS) -timeout 15m ./...
+
+vet: ## Check format and code.
+	@unformatted=$$(gofmt -l $$($(GO) list -f '{{.Dir}}' ./...)); \
+		if [ -n "$$unformatted" ]; then echo "not formatted, run make fmt:"; echo "$$unformatted"; exit 1; fi
+	$(CGO) $(GO) vet ./...
+	CGO_ENABLED=0 $(GO) vet ./...
+	$(CGO) $(GO) tool staticcheck ./...
+
+test-pure: ## Test without C what needs none.
+	CGO_ENABLED=0 $(GO) test -p $(PROCS) -timeout 10m $$($(GO) list ./... | grep -vE '$(WITH_ENGINES)')
+
+fmt: ## Format the code.
+	gofmt -w $$($(GO) list -f '{{.Dir}}' ./...)
+
+env: ## Print what plain go commands need in their environment: eval "$$(make -s env)"
+	@printf 'export CGO_CFLAGS="-O2 -g -I%s/include"\nexport CGO_LDFLAGS="-O2 -g -L%s/lib"\n' "$(WHISPER)" "$(WHISPER)"
+
+clean: ## Remove what was built in here. The cache of libraries and models stays; docs/setup.md says where it is.
+	rm -rf bin build
