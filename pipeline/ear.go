@@ -23,6 +23,7 @@ type ear struct {
 
 	frame audio.PCM // What does not fill a VAD frame yet.
 	since int64     // Where the sound begins that belongs to no turn yet.
+	from  int64     // Where the speech begins that is being listened to, the padding before it included.
 
 	voiced   int64     // The last voiced sample so far,
 	received time.Time // and when its frame got here.
@@ -81,10 +82,14 @@ func (e *ear) listen(pcm audio.PCM, d *transport.Detection, now time.Time, on fu
 	return nil
 }
 
-// speech returns the sound of the present turn, with the given length of sound before it.
-func (e *ear) speech(padding time.Duration) audio.PCM {
-	from := max(e.since, e.ends.Start()-int64(audio.Samples(padding, audio.SpeechRate)))
-	pcm, _ := e.tape.Slice(from, e.tape.End())
+// begin notes that speech has begun, which takes in the given length of sound before it.
+func (e *ear) begin(padding time.Duration) {
+	e.from = max(e.since, e.ends.Start()-int64(audio.Samples(padding, audio.SpeechRate)), 0)
+}
+
+// speech returns the sound of the present turn so far.
+func (e *ear) speech() audio.PCM {
+	pcm, _ := e.tape.Slice(e.from, e.tape.End())
 	return pcm
 }
 

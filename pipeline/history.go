@@ -62,13 +62,22 @@ func (h *history) add(it transport.Item) (previous string, err error) {
 	return previous, nil
 }
 
-// setText says what an item is, once that is known.
-func (h *history) setText(id, text string) {
+// remove takes an item out.
+func (h *history) remove(id string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if e := h.find(id); e != nil {
+	h.items = slices.DeleteFunc(h.items, func(e *entry) bool { return e.id == id })
+}
+
+// setText says what an item is, once that is known. It reports false when the item is not there any more.
+func (h *history) setText(id, text string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	e := h.find(id)
+	if e != nil {
 		e.text = text
 	}
+	return e != nil
 }
 
 // setSpoken says what was heard of an answer: the clauses with their sound, of which the caller heard the given length.

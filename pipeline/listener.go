@@ -23,6 +23,9 @@ type listener struct {
 	settings transport.Settings
 
 	item     string       // What is being said, between its onset and its end.
+	last     *turn        // The turn before it,
+	lastFrom int64        // and where the speech of that began.
+	resumes  *turn        // That same turn, when what is being said goes on with it.
 	eager    *hearing     // The closing pass over it, begun when it seemed to be over.
 	full     bool         // The caller was told that no more sound can be kept.
 	unspoken *budget.Turn // The clock of what was committed and is not answered.
@@ -86,18 +89,12 @@ func (l *listener) sound(in transport.Sound) error {
 
 // detected acts on what the ear noticed.
 func (l *listener) detected(event audio.Event) error {
-	d := l.settings.Detection
 	switch event {
 	case audio.Onset:
-		l.item = newID("item")
-		if d.Interrupt {
-			l.interrupt(time.Now(), l.limits)
-		}
-		start := max(l.ear.since, l.ear.ends.Start()-int64(audio.Samples(d.Padding, audio.SpeechRate)), 0)
-		return l.Call.Send(l.ctx, transport.SpeechStarted{Item: l.item, At: l.ear.at(start)})
+		return l.onset()
 	case audio.Maybe:
 		l.forget()
-		l.eager = l.hear(l.ctx, l.ear.speech(d.Padding), l.settings)
+		l.eager = l.hear(l.ctx, l.ear.speech(), l.settings)
 	case audio.Resumed:
 		l.forget()
 	case audio.Done:
@@ -105,6 +102,27 @@ func (l *listener) detected(event audio.Event) error {
 	}
 	return nil
 }
+
+// onset notes that the caller begins to speak, which ends the answer that is being given. When nothing of that was heard,
+// the caller is going on with the turn before: then both are one, and are recognised as one, since words are recognised
+// better in their sentence than without it.
+func (l *listener) onset() error {
+	d := l.settings.Detection
+	l.item, l.resumes = newID("item"), nil
+	if d.Interrupt {
+		l.interrupt(time.Now(), l.limits)
+	}
+	l.ear.begin(d.Padding)
+	at := l.ear.from
+	if l.last != nil && errors.Is(context.Cause(l.last.ctx), errContinued) && l.ear.at(at-l.lastFrom) <= longestResumed {
+		l.resumes, l.ear.from = l.last, l.lastFrom
+	}
+	return l.Call.Send(l.ctx, transport.SpeechStarted{Item: l.item, At: l.ear.at(at)})
+}
+
+// longestResumed is how long ago a turn may have begun that the caller goes on with: what is recognised as one should stay
+// within the 30 s that Whisper hears at once.
+const longestResumed = 20 * time.Second
 
 // decided hands on the turn that the caller has just ended by falling silent.
 func (l *listener) decided() error {
@@ -117,7 +135,7 @@ func (l *listener) decided() error {
 	h := l.eager
 	l.eager = nil
 	if h == nil {
-		h = l.hear(l.ctx, l.ear.speech(l.settings.Detection.Padding), l.settings)
+		h = l.hear(l.ctx, l.ear.speech(), l.settings)
 	}
 	if err := l.Call.Send(l.ctx, transport.SpeechStopped{Item: l.item, At: l.ear.at(l.ear.ends.Position())}); err != nil {
 		return err
@@ -128,13 +146,16 @@ func (l *listener) decided() error {
 // commit hands on what the caller has said since the last turn.
 func (l *listener) commit(in transport.Commit) error {
 	pcm := l.ear.uncommitted()
+	if l.item != "" && l.settings.Detection != nil {
+		pcm = l.ear.speech() // from where the speech began, which may be the turn before
+	}
 	if len(pcm) < audio.Samples(100*time.Millisecond, audio.SpeechRate) {
 		return l.fault(in.Ref, "input_audio_buffer_commit_empty", fmt.Sprintf(
 			"The input audio buffer holds %d ms of sound; a turn needs at least 100 ms. Append some first.",
 			pcm.Duration(audio.SpeechRate).Milliseconds()))
 	}
 	if l.item == "" {
-		l.item = newID("item")
+		l.item, l.ear.from = newID("item"), l.ear.since
 	}
 	l.forget()
 	now := time.Now()
@@ -147,21 +168,28 @@ func (l *listener) commit(in transport.Commit) error {
 
 // take makes what was said an item of the conversation and a turn.
 func (l *listener) take(h *hearing, clock *budget.Turn, respond bool) error {
+	t := &turn{clock: clock, item: l.item, hearing: h, respond: respond, settings: l.settings}
+	if l.resumes != nil {
+		t.replaces = l.resumes.item
+		l.history.remove(t.replaces)
+		if err := l.Call.Send(l.ctx, transport.Removed{Item: t.replaces}); err != nil {
+			return err
+		}
+	}
+	l.last, l.lastFrom, l.resumes = t, l.ear.from, nil
 	l.ear.commit()
-	l.full = false
-	item := l.item
-	l.item = ""
-	previous, err := l.history.add(transport.Item{ID: item, Role: llm.User})
+	l.item, l.full = "", false
+	previous, err := l.history.add(transport.Item{ID: t.item, Role: llm.User})
 	if err != nil {
 		return err
 	}
-	if err := l.Call.Send(l.ctx, transport.Committed{Item: item, Previous: previous}); err != nil {
+	if err := l.Call.Send(l.ctx, transport.Committed{Item: t.item, Previous: previous}); err != nil {
 		return err
 	}
 	if !respond {
 		l.unspoken = clock
 	}
-	return l.enqueue(&turn{clock: clock, item: item, hearing: h, respond: respond, settings: l.settings}, "")
+	return l.enqueue(t, "")
 }
 
 // respond asks for an answer to the conversation as it stands.
@@ -230,7 +258,7 @@ func (l *listener) cancel(in transport.Cancel) error {
 func (l *listener) clear() error {
 	l.forget()
 	l.ear.commit()
-	l.item, l.full = "", false
+	l.item, l.resumes, l.full = "", nil, false
 	return l.Call.Send(l.ctx, transport.Cleared{})
 }
 
@@ -262,7 +290,7 @@ func (l *listener) configure(settings transport.Settings) error {
 	if (settings.Detection == nil) != (l.settings.Detection == nil) {
 		l.forget()
 		l.ear.ends.Reset()
-		l.item = ""
+		l.item, l.resumes = "", nil
 	}
 	l.settings = settings
 	return nil

@@ -3,6 +3,8 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"riposte/audio"
@@ -15,10 +17,12 @@ import (
 // mind answers turns, one after the other.
 type mind struct {
 	*Session
-	last  *turn    // The turn before this one.
-	items []string // What the caller said that was not answered yet.
-	words string   // The same, in words.
+	last *turn  // The turn before this one.
+	open []said // What the caller said that was not answered yet.
 }
+
+// said is one thing that the caller said.
+type said struct{ item, text string }
 
 // hear begins to transcribe speech. The transcription ends with ctx, or when its stop is called.
 func (s *Session) hear(ctx context.Context, speech audio.PCM, settings transport.Settings) *hearing {
@@ -77,7 +81,9 @@ func (m *mind) listenTo(ctx context.Context, t *turn) (failed, err error) {
 		m.Log.Error("the recogniser failed", "call", m.Call.ID(), "err", h.err)
 		return h.err, m.Call.Send(ctx, transport.TranscriptionFailed{Item: t.item, Err: h.err})
 	}
-	m.history.setText(t.item, h.transcript.Text)
+	if !m.history.setText(t.item, h.transcript.Text) {
+		return nil, nil // the caller went on, and it is part of the next turn
+	}
 	return nil, m.Call.Send(ctx, transport.Transcribed{Item: t.item, Text: h.transcript.Text, Speech: h.transcript.Speech})
 }
 
@@ -97,17 +103,18 @@ func (m *mind) settle(ctx context.Context) error {
 // collect notes what the turn answers: what the caller said in it, and what nobody has answered before.
 func (m *mind) collect(t *turn) {
 	if m.last != nil && m.last.respond && !errors.Is(context.Cause(m.last.ctx), errContinued) {
-		m.items, m.words = nil, ""
+		m.open = nil
 	}
 	m.last = t
+	m.open = slices.DeleteFunc(m.open, func(s said) bool { return s.item == t.replaces })
 	if t.hearing != nil && t.hearing.transcript.Text != "" {
-		m.items = append(m.items, t.item)
-		if m.words != "" {
-			m.words += " "
-		}
-		m.words += t.hearing.transcript.Text
+		m.open = append(m.open, said{t.item, t.hearing.transcript.Text})
 	}
-	t.items, t.transcript = append([]string(nil), m.items...), m.words
+	var words []string
+	for _, s := range m.open {
+		t.items, words = append(t.items, s.item), append(words, s.text)
+	}
+	t.transcript = strings.Join(words, " ")
 }
 
 // begin gives the answer its place in the conversation.
@@ -146,6 +153,12 @@ func (m *mind) generate(t *turn, clauses chan<- clause) (outcome, error) {
 		}
 	}
 	rest := c.rest()
+	if o.usage.Finish == llm.FinishLength {
+		o.status, o.reason = transport.Incomplete, "max_output_tokens"
+		if c.cut > 0 {
+			rest = "" // half a clause sounds like a fault; what was said before it does not
+		}
+	}
 	switch {
 	case rest != "":
 		if err := m.hand(t, clauses, rest); err != nil {
@@ -153,9 +166,6 @@ func (m *mind) generate(t *turn, clauses chan<- clause) (outcome, error) {
 		}
 	case c.cut == 0:
 		return o, errNothingSaid
-	}
-	if o.usage.Finish == llm.FinishLength {
-		o.status, o.reason = transport.Incomplete, "max_output_tokens"
 	}
 	return o, nil
 }

@@ -144,7 +144,7 @@ func TestBargeIn(t *testing.T) {
 // Who goes on before anything was heard is answered once, to all of it.
 func TestContinued(t *testing.T) {
 	e := quick()
-	e.hears = []string{"my number is", "four two"}
+	e.hears = []string{"my number is", "my number is four two"}
 	session(t, e, nil, func(l *line) {
 		l.speak(1000*ms, 440*ms) // decided, but nothing is audible yet
 		l.speak(600*ms, 6000*ms)
@@ -153,8 +153,14 @@ func TestContinued(t *testing.T) {
 		if len(reports) != 2 || !reports[0].Continued || reports[1].Continued {
 			t.Fatalf("the turns were reported as %+v", reports)
 		}
-		if len(reports[1].Items) != 2 || reports[1].Transcript != "my number is four two" {
-			t.Errorf("the answer is to %v %q, want both things said", reports[1].Items, reports[1].Transcript)
+		if len(reports[1].Items) != 1 || reports[1].Transcript != "my number is four two" {
+			t.Errorf("the answer is to %v %q, want both things said as one", reports[1].Items, reports[1].Transcript)
+		}
+		if removed := told[transport.Removed](l); len(removed) != 1 || removed[0].Item != reports[0].Items[0] {
+			t.Errorf("removed %v, want the first part's item", removed)
+		}
+		if heard := told[transport.Transcribed](l); heard[len(heard)-1].Speech < 2*time.Second {
+			t.Errorf("the recogniser heard %v, want both parts at once", heard[len(heard)-1].Speech)
 		}
 	})
 	last := e.prompts[len(e.prompts)-1]
@@ -167,7 +173,6 @@ func TestContinued(t *testing.T) {
 // A noise that cut an answer off before it was heard does not leave the caller without one.
 func TestNoiseAfterSpeech(t *testing.T) {
 	e := quick()
-	e.hears = []string{"what time is it", ""}
 	session(t, e, nil, func(l *line) {
 		l.speak(1000*ms, 440*ms)
 		l.speak(200*ms, 6000*ms)

@@ -28,6 +28,7 @@ type turn struct {
 	clock *budget.Turn
 
 	item     string             // What the caller said; empty when the caller only asked for an answer.
+	replaces string             // The item of a turn that this one takes in, since the caller went on with it.
 	hearing  *hearing           // What is made of it; nil without an item.
 	respond  bool               // Whether it is to be answered.
 	settings transport.Settings // As they were when the turn was decided.

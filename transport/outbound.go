@@ -38,6 +38,10 @@ type Added struct {
 	Previous string
 }
 
+// Removed says that something the caller said is no longer part of the conversation, since the caller went on with it: what
+// comes next takes it in.
+type Removed struct{ Item string }
+
 // Truncated answers Truncate.
 type Truncated struct {
 	Item  string
@@ -118,6 +122,7 @@ func (SpeechStopped) isOutbound()       {}
 func (Committed) isOutbound()           {}
 func (Cleared) isOutbound()             {}
 func (Added) isOutbound()               {}
+func (Removed) isOutbound()             {}
 func (Truncated) isOutbound()           {}
 func (Transcribed) isOutbound()         {}
 func (TranscriptionFailed) isOutbound() {}

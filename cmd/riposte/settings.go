@@ -67,7 +67,7 @@ type settings struct {
 		Threads       int      `default:"0" help:"Threads; 0 is 2, or the cores if fewer." group:"llm"`
 		Context       int      `default:"2048" help:"Tokens of one conversation, the answer included." group:"llm"`
 		Conversations int      `default:"0" help:"Conversations that are kept ready or answered at once; 0 is as many as calls." group:"llm"`
-		MaxTokens     int      `default:"160" help:"Longest answer, in tokens." group:"llm"`
+		MaxTokens     int      `default:"80" help:"Longest answer, in tokens; one that is cut there ends with its last whole clause." group:"llm"`
 		Temperature   float32  `default:"0.3" help:"How freely words are chosen; 0 always takes the likeliest." group:"llm"`
 		TopP          float32  `default:"0.9" help:"Choose among the likeliest tokens that make up this probability." group:"llm"`
 		TopK          int      `default:"40" help:"Choose among this many tokens; 0 is any." group:"llm"`

@@ -29,6 +29,8 @@ func (c *call) Send(ctx context.Context, out transport.Outbound) error {
 		return c.send(ctx, "input_audio_buffer.cleared", fields{})
 	case transport.Added:
 		return c.added(ctx, messageItem(out.Item), out.Previous)
+	case transport.Removed:
+		return c.send(ctx, "conversation.item.deleted", fields{"item_id": out.Item})
 	case transport.Truncated:
 		return c.send(ctx, "conversation.item.truncated", fields{"item_id": out.Item, "content_index": 0, "audio_end_ms": out.Heard.Milliseconds()})
 	case transport.Transcribed:
