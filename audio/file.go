@@ -69,8 +69,8 @@ func ReadRaw(path string, rate int) (PCM, error) {
 		err = ErrNoSound
 	case len(b)%2 != 0:
 		err = fmt.Errorf("%w: %d bytes are no whole number of 16-bit samples", ErrCut, len(b))
-	case magic(b) != "":
-		err = fmt.Errorf("%w: it is no raw sound but %s; leave out the rate", ErrFormat, magic(b))
+	case letters(b) != "":
+		err = fmt.Errorf("%w: it is no raw sound but %s; leave out the rate", ErrFormat, letters(b))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
@@ -99,8 +99,8 @@ func decode(r *bufio.Reader) (PCM, int, error) {
 		ErrFormat)
 }
 
-// magic returns the kind of file that begins with head, or "".
-func magic(head []byte) string {
+// letters returns the kind of file that head says in letters, or "". Raw sound hardly ever begins with any.
+func letters(head []byte) string {
 	switch {
 	case bytes.HasPrefix(head, []byte("RIFF")):
 		return "WAV"
@@ -108,6 +108,15 @@ func magic(head []byte) string {
 		return "FLAC"
 	case bytes.HasPrefix(head, []byte("ID3")):
 		return "MP3"
+	}
+	return ""
+}
+
+// magic returns the kind of file that begins with head, or "".
+func magic(head []byte) string {
+	switch {
+	case letters(head) != "":
+		return letters(head)
 	// A frame of MPEG 1 or 2, layer 3, whose bit rate and sampling rate are not the reserved ones.
 	case len(head) >= 4 && head[0] == 0xff && head[1]&0xf6 == 0xf2 && head[2]>>4 != 15 && head[2]&0x0c != 0x0c:
 		return "MP3"
