@@ -178,6 +178,35 @@ func TestSayFoldsTurnsThatGoOn(t *testing.T) {
 	})
 }
 
+func TestSayFoldsTurnsThatAreRecognisedAnew(t *testing.T) {
+	for _, transcribes := range []bool{true, false} {
+		s := server{turn: func(p *peer, n int) {
+			first, both := "what is", "what is the time"
+			if !transcribes {
+				first, both = "", ""
+			}
+			if n == 0 {
+				p.commit("item_1", first)
+				early := accounted("resp_none", "what is", "", true)
+				early["item_ids"] = []string{"item_1"}
+				p.send(early)
+				return
+			}
+			p.send(object{"type": "conversation.item.deleted", "item_id": "item_1"})
+			p.answer(100*ms, "item_2", both, "resp_2", "noon")
+			p.send(accounted("resp_2", "what is the time", "noon", false))
+		}}
+		s.converse(t, func(t *testing.T, c *Caller) {
+			call := dial(t, c)
+			defer call.Close()
+			turn, err := call.Say(t.Context(), pausing(400*ms, 300*ms, 400*ms))
+			if err != nil || turn.Transcript != "what is the time" {
+				t.Errorf("turn = %+v, %v", turn, err)
+			}
+		})
+	}
+}
+
 func TestSayCountsAnswersThatCameTooEarly(t *testing.T) {
 	s := server{turn: func(p *peer, n int) {
 		if n == 0 {

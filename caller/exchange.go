@@ -2,6 +2,7 @@ package caller
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -89,7 +90,7 @@ func (x *exchange) complete(r *response) time.Time {
 		until = until.Add(lateReport)
 	}
 	for _, it := range x.items[x.items0:] {
-		if !it.transcribed {
+		if !it.transcribed && !it.deleted {
 			return latest(until, r.done.Add(lateWords))
 		}
 	}
@@ -149,18 +150,23 @@ func (x *exchange) turn() Turn {
 	return t
 }
 
-// transcript joins what the server heard: item by item, or as its accounts tell.
+// transcript joins what the server heard: item by item, or as its accounts tell. A server that recognises two items anew as
+// one deletes the first.
 func (x *exchange) transcript() string {
 	var words []string
 	for _, it := range x.items[x.items0:] {
-		words = append(words, it.transcript)
+		if !it.deleted {
+			words = append(words, it.transcript)
+		}
 	}
 	if s := strings.Join(strings.Fields(strings.Join(words, " ")), " "); s != "" {
 		return s
 	}
 	words = nil
 	for _, a := range x.accounts[x.accounts0:] {
-		words = append(words, a.said)
+		if !slices.ContainsFunc(a.items, x.removed) {
+			words = append(words, a.said)
+		}
 	}
 	return strings.Join(words, " ")
 }

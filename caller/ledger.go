@@ -46,6 +46,7 @@ type item struct {
 	committed   time.Time
 	transcript  string
 	transcribed bool // Or never will be.
+	deleted     bool // A later item says it all again.
 }
 
 // response is an answer.
@@ -98,6 +99,8 @@ func (l *ledger) take(e serverEvent, now time.Time) error {
 		l.transcribe(e.ItemID, e.Transcript)
 	case "conversation.item.input_audio_transcription.failed":
 		l.transcribe(e.ItemID, "")
+	case "conversation.item.deleted":
+		l.remove(e.ItemID)
 	case "response.created":
 		l.begin(e.Response)
 	case "response.output_audio.delta", "response.audio.delta": // The second is the protocol's older name.
@@ -145,6 +148,20 @@ func (l *ledger) transcribe(id, text string) {
 			it.transcript, it.transcribed = strings.TrimSpace(text), true
 		}
 	}
+}
+
+// remove notes that an item is no longer part of the conversation.
+func (l *ledger) remove(id string) {
+	for _, it := range l.items {
+		if it.id == id {
+			it.deleted = true
+		}
+	}
+}
+
+// removed returns whether an item was part of the conversation and is no longer.
+func (l *ledger) removed(id string) bool {
+	return slices.ContainsFunc(l.items, func(it *item) bool { return it.id == id && it.deleted })
 }
 
 // begin notes a new answer.
