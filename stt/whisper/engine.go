@@ -107,8 +107,11 @@ func (e *Engine) Transcribe(ctx context.Context, speech audio.PCM, o stt.Options
 		o.Language = e.Language
 	}
 	t := stt.Transcript{Language: o.Language, Speech: speech.Duration(audio.SpeechRate)}
-	if len(speech) == 0 || ctx.Err() != nil {
-		return t, context.Cause(ctx)
+	if ctx.Err() != nil {
+		return stt.Transcript{}, context.Cause(ctx)
+	}
+	if len(speech) == 0 {
+		return t, nil
 	}
 	out := make(chan outcome, 1)
 	start := time.Now()
@@ -120,7 +123,10 @@ func (e *Engine) Transcribe(ctx context.Context, speech audio.PCM, o stt.Options
 	}
 	select {
 	case r := <-out:
-		if r.err != nil {
+		switch {
+		case ctx.Err() != nil:
+			return stt.Transcript{}, context.Cause(ctx)
+		case r.err != nil:
 			return stt.Transcript{}, fmt.Errorf("whisper: %w", r.err)
 		}
 		t.Text, t.Language = r.said.text, r.said.language

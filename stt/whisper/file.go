@@ -30,10 +30,10 @@ var layouts = map[int32]layout{
 // checkFile reports, as an ErrModel that says how to mend it, why the file at path cannot be loaded. whisper.cpp must not
 // see a file before: it believes every length that it reads, and goes on behind the end of the file.
 func checkFile(path string) error {
-	const mend = `fetch it again with "riposte models"`
+	const mend = `fetch it again with "riposte models pull"`
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf(`%w: %s is missing: fetch it with "riposte models"`, ErrModel, path)
+		return fmt.Errorf(`%w: %s is missing: fetch it with "riposte models pull"`, ErrModel, path)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrModel, err)

@@ -1,53 +1,71 @@
 package whisper
 
 import (
-	"os"
+	"math/rand/v2"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/go-audio/wav"
-
 	"riposte/audio"
+	"riposte/native/nativetest"
+	"riposte/stt/wer"
 )
 
-func open(t testing.TB, e Engine) *Engine {
+// open opens an engine for the test, on the small English model if e names none.
+func open(t testing.TB, e *Engine) *Engine {
 	t.Helper()
 	if e.Model == "" {
-		e.Model = modelFile(t, "whisper-tiny.en")
+		e.Model = nativetest.File(t, "whisper-tiny.en")
 	}
 	if err := e.Open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { e.Close() })
-	return &e
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
 }
 
-func modelFile(t testing.TB, name string) string {
-	home, _ := os.UserHomeDir()
-	return filepath.Join(home, ".cache/riposte/models", name, name+".bin")
-}
+const jfkWords = "and so my fellow americans ask not what your country can do for you ask what you can do for your country"
 
-// jfk returns the sample that the bindings bring along.
+// jfk returns the 11 s that the bindings bring along.
 func jfk(t testing.TB) audio.PCM {
 	t.Helper()
 	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/ggerganov/whisper.cpp/bindings/go").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := os.Open(filepath.Join(strings.TrimSpace(string(dir)), "samples", "jfk.wav"))
+	return clip(t, filepath.Join(strings.TrimSpace(string(dir)), "samples", "jfk.wav"))
+}
+
+// clip returns the sound of a file at audio.SpeechRate.
+func clip(t testing.TB, path string) audio.PCM {
+	t.Helper()
+	p, rate, err := audio.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	b, err := wav.NewDecoder(f).FullPCMBuffer()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := make(audio.PCM, len(b.Data))
-	for i, s := range b.Data {
-		p[i] = int16(s)
+	if rate != audio.SpeechRate {
+		t.Fatalf("%s is at %d Hz, want %d", path, rate, audio.SpeechRate)
 	}
 	return p
+}
+
+// noise returns n samples of white noise at the amplitude given, always the same.
+func noise(n int, amplitude float64) audio.PCM {
+	r := rand.New(rand.NewPCG(1, 2))
+	p := make(audio.PCM, n)
+	for i := range p {
+		p[i] = int16(amplitude * r.NormFloat64())
+	}
+	return p
+}
+
+// sameWords reports whether the texts hold the same words once they are normalised.
+func sameWords(a, b string) bool {
+	return slices.Equal(wer.Normalize(a), wer.Normalize(b))
 }

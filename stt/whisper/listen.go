@@ -14,6 +14,9 @@ const (
 	minWindow = 512
 	// windowMargin is how far, in positions, the window reaches beyond the speech: 1.3 s, for the model to hear it end.
 	windowMargin = 64
+	// windowStep is what windows are rounded up to: in between, the matrices do not fit the vector registers, and the
+	// encoder takes up to three times as long.
+	windowStep = 32
 	// longest is what one window can hold.
 	longest = 30 * audio.SpeechRate
 	// shortest is what speech is filled up to with silence: Whisper wants a second, and an end.
@@ -42,9 +45,8 @@ type token struct {
 type heard struct {
 	tokens   []token
 	language string
-	noSpeech float32 // The model's probability that nobody spoke.
-	ended    bool    // The model came to the end of the text by itself.
-	period   int     // The length of the loop in which it was caught, in tokens, or 0.
+	ended    bool // The model came to the end of the text by itself.
+	period   int  // The length of the loop in which it was caught, in tokens, or 0.
 }
 
 // saying is a piece of speech, heard.
@@ -61,7 +63,6 @@ type decoder interface {
 type listener struct {
 	ear     decoder
 	threads int
-	loops   int // Decodes that went in circles.
 }
 
 // listen returns what is said in samples. Speech that one window cannot hold is cut where it is quietest and heard part by
@@ -104,7 +105,6 @@ func (l *listener) part(samples []float32, o stt.Options) (saying, error) {
 	r := request{threads: l.threads, window: fit(len(samples)), tokens: tokenLimit(len(samples)), language: o.Language, prompt: o.Prompt}
 	h, err := l.ear.decode(samples, r)
 	if err == nil && h.astray() && r.window < fullWindow {
-		l.loops++
 		r.window = fullWindow
 		h, err = l.ear.decode(samples, r)
 	}
@@ -112,7 +112,6 @@ func (l *listener) part(samples []float32, o stt.Options) (saying, error) {
 	case err != nil:
 		return saying{}, err
 	case h.period > 0:
-		l.loops++
 		h.tokens = h.tokens[:unlooped(h.tokens, h.period)]
 	case !h.ended && len(samples) > 10*audio.SpeechRate:
 		return l.halves(samples, o)
@@ -139,7 +138,8 @@ func (l *listener) halves(samples []float32, o stt.Options) (saying, error) {
 
 // fit returns the window for n samples.
 func fit(n int) int {
-	return min(fullWindow, max(minWindow, 50*n/audio.SpeechRate+windowMargin))
+	w := max(minWindow, 50*n/audio.SpeechRate+windowMargin)
+	return min(fullWindow, (w+windowStep-1)/windowStep*windowStep)
 }
 
 // tokenLimit returns how many tokens n samples may have: the fastest speakers make 7 a second of English and 12 of other

@@ -93,9 +93,9 @@ static int ear_run(struct whisper_context *ctx, ear *e, const struct whisper_ful
 	struct whisper_full_params p = *given;
 	p.no_timestamps = true;
 	p.suppress_blank = true;
-	p.suppress_nst = true;
+	p.suppress_nst = false; // Kept from writing "(drumming)", which is taken out later, the model makes up words instead.
 	p.greedy.best_of = 1;
-	p.no_speech_thold = 2; // Never: the engine gates on its own, and wants to see what was heard.
+	p.no_speech_thold = 2; // Never: whisper takes that probability at the wrong token, where it is always 0.
 	p.initial_prompt = prompt;
 	p.new_segment_callback = NULL;
 	p.progress_callback = NULL;
@@ -148,6 +148,9 @@ static struct whisper_context *ear_load(const char *path) {
 	pthread_once(&once, log_install);
 	struct whisper_context_params p = whisper_context_default_params();
 	p.use_gpu = false;
+	// whisper's flash attention reads its caches up to a multiple of 256 positions, and so what an earlier speech left in
+	// them, or another caller's. Without it the encoder costs the same and a token less.
+	p.flash_attn = false;
 	return whisper_init_from_file_with_params_no_state(path, p);
 }
 
@@ -247,6 +250,9 @@ func (e *ear) ready() {
 
 // decode hears samples, which are at binding.SampleRate, once. Nothing of samples is kept.
 func (e *ear) decode(samples []float32, r request) (heard, error) {
+	if e.stopped() {
+		return heard{}, errStopped
+	}
 	p := e.params(r)
 	data, n := (*C.float)(unsafe.SliceData(samples)), C.int(len(samples))
 	language := r.language
@@ -270,7 +276,8 @@ func (e *ear) decode(samples []float32, r request) (heard, error) {
 	}
 	var prompt *C.char
 	if r.prompt != "" {
-		prompt = C.CString(strings.ReplaceAll(r.prompt, "\x00", " "))
+		// What begins like a control token would become one.
+		prompt = C.CString(strings.NewReplacer("\x00", " ", "[_", " ").Replace(r.prompt))
 		defer C.free(unsafe.Pointer(prompt))
 	}
 	rc := C.ear_run(e.m.native(), e.c, p.c(), prompt, data, n)
@@ -319,7 +326,6 @@ func (e *ear) failed(what string, code int) error {
 func (e *ear) result(language string) heard {
 	h := heard{language: language, period: int(e.c.period)}
 	for i := range C.whisper_full_n_segments_from_state(e.c.state) {
-		h.noSpeech = float32(C.whisper_full_get_segment_no_speech_prob_from_state(e.c.state, i))
 		for k := range C.whisper_full_n_tokens_from_state(e.c.state, i) {
 			t := C.whisper_full_get_token_data_from_state(e.c.state, i, k)
 			id := binding.Token(t.id)

@@ -47,16 +47,13 @@ func power(samples []float32) float64 {
 	return sum
 }
 
-// The gates of speech: the model's doubt that anybody spoke together with its doubt in the words. Either alone is often
-// wrong.
-const (
-	noSpeechGate = 0.6
-	logProbGate  = -1.0
-)
+// doubt is the mean log-probability below which the model reads words into noise: those of speech, even of speech that it
+// gets wrong, are above -1, those of noise around -2.
+const doubt = -1.3
 
-// speech reports whether the words were spoken, and not read into noise.
+// speech reports whether the words were spoken.
 func (h heard) speech() bool {
-	return h.noSpeech <= noSpeechGate || h.logProb() >= logProbGate
+	return h.logProb() >= doubt
 }
 
 // logProb returns the mean log-probability of the tokens, 0 when there are none.
