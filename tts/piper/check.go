@@ -28,10 +28,7 @@ func (n *network) check(ctx context.Context, r request) error {
 	if err != nil {
 		return errors.Join(errUncut, err)
 	}
-	if err := whole.flow(ctx, whole.n); err != nil {
-		return err
-	}
-	want, err := whole.decode(ctx, 0, whole.n)
+	want, err := whole.whole(ctx)
 	if err != nil {
 		return err
 	}

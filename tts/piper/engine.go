@@ -55,7 +55,7 @@ var ErrClosed = errors.New("piper: not open")
 // warmUp is what a voice says to itself when it is opened: long enough for windows with neighbours on both sides.
 const warmUp = "Good morning, how can I help you?"
 
-// Open reads the voice, cuts its graph, tries it and warms it up. It takes about a second.
+// Open reads the voice, cuts its graph, tries it and warms it up. It takes about a second and is called once.
 func (e *Engine) Open(ctx context.Context) error {
 	begin := time.Now()
 	if e.Log == nil {

@@ -100,16 +100,11 @@ func (n *network) speak(ctx context.Context, r request) iter.Seq2[[]float32, err
 			yield(nil, err)
 			return
 		}
-		for from, size := 0, firstWindow; from < u.n; size = min(2*size, maxWindow) {
-			to := from + size
-			if to+firstWindow/2 > u.n {
-				to = u.n // A window of its own would be hardly more than its overlap.
-			}
+		for from, to := range windows(u.n) {
 			sound, err := u.sound(ctx, from, to)
 			if !yield(sound, err) || err != nil {
 				return
 			}
-			from = to
 		}
 	}
 }

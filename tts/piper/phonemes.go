@@ -19,6 +19,10 @@ const (
 // maxUnit is how many phonemes are spoken in one go: about 15 s, so that a long text takes no more memory than a short one.
 const maxUnit = 200
 
+// firstUnit is how many phonemes the first unit has at least before it ends with a clause, not only with a sentence: the text
+// part works on whole units, and its time grows with them. Between clauses a voice rests as long as inside of a unit.
+const firstUnit = 24
+
 // unit is what the network speaks in one go: a sentence, or a part of a long one.
 type unit struct {
 	phonemes string
@@ -59,6 +63,10 @@ func units(espeakVoice, text string) ([]unit, error) {
 		}
 		if end == '.' || end == '?' || end == '!' {
 			flush(true)
+			return
+		}
+		if end != 0 && len(all) == 0 && utf8.RuneCountInString(now.String()) >= firstUnit {
+			flush(false)
 			return
 		}
 		now.WriteByte(' ')

@@ -38,6 +38,9 @@ func TestUnitsKeepTheMarks(t *testing.T) {
 		{"What?! No...", []unit{{"wˌʌt?", true}, {"nˈoʊ.", true}}},
 		{`He said "go." Then left.`, []unit{{"hiː sˈɛd ɡˈoʊ.", true}, {"ðˈɛn lˈɛft.", true}}},
 		{"I'm (really) fine.", []unit{{"aɪm ɹˈiəli fˈaɪn.", true}}},
+		{"If you wait for a moment, I look it up, right now. And then, so to speak, I call you.", []unit{
+			{"ɪf juː wˈeɪt fɚɹə mˈoʊmənt,", false}, {"aɪ lˈʊk ɪɾ ˈʌp, ɹˈaɪt nˈaʊ.", true}, {"ænd ðˈɛn, sˌoʊ tə spˈiːk, aɪ kˈɔːl juː.", true},
+		}},
 		{"", nil},
 		{" ... ", nil},
 	} {

@@ -3,6 +3,7 @@ package piper
 import (
 	"context"
 	"fmt"
+	"iter"
 
 	"riposte/native/onnx"
 )
@@ -20,6 +21,22 @@ const (
 	// flowStep is how many frames the flow makes at least at a time, since each time costs the overlap again.
 	flowStep = 128
 )
+
+// windows yields where the windows of n frames begin and end: a small one first, so that sound comes fast, then larger ones.
+func windows(n int) iter.Seq2[int, int] {
+	return func(yield func(from, to int) bool) {
+		for from, size := 0, firstWindow; from < n; size = min(2*size, maxWindow) {
+			to := from + size
+			if to+firstWindow/2 > n {
+				to = n // A window of its own would be hardly more than its overlap.
+			}
+			if !yield(from, to) {
+				return
+			}
+			from = to
+		}
+	}
+}
 
 // utterance is one request on its way through the parts behind the text.
 type utterance struct {
@@ -73,6 +90,14 @@ func (u *utterance) sound(ctx context.Context, from, to int) ([]float32, error) 
 		return nil, fmt.Errorf("piper: %d frames became %d samples, want %d", hi-lo, len(sound), (hi-lo)*hop)
 	}
 	return sound[(from-lo)*hop : (to-lo)*hop], nil
+}
+
+// whole returns all samples at once, without windows.
+func (u *utterance) whole(ctx context.Context) ([]float32, error) {
+	if err := u.flow(ctx, u.n); err != nil {
+		return nil, err
+	}
+	return u.decode(ctx, 0, u.n)
 }
 
 // decode runs the decoder on the latent frames from and before to.
