@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // runLogged runs cmd with its output in the file log, and calls line with each line of it unless line is nil. When ctx
@@ -32,6 +33,7 @@ func runLogged(cmd *exec.Cmd, log string, line func(string)) error {
 	defer runtime.UnlockOSThread()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 5 * time.Second // For a grandchild that left the group and holds the output open.
 	out := &lineWriter{to: to, line: line}
 	cmd.Stdout, cmd.Stderr = out, out
 	if err := cmd.Run(); err != nil {

@@ -240,7 +240,9 @@ func (h *ggufHeader) tensor() ggufTensor {
 	case h.err != nil:
 	case perBlock == 0:
 		h.fail("%q has the type %d, which cannot be requantised", t.name, t.typ)
-	case elements%perBlock != 0 || rank == 0 || t.dims[0]%perBlock != 0:
+	case elements == 0 || rank == 0:
+		h.fail("%q is empty", t.name)
+	case t.dims[0]%perBlock != 0:
 		h.fail("the rows of %q are not whole blocks", t.name)
 	default:
 		t.size = int64(elements / perBlock * bytes)

@@ -147,8 +147,15 @@ func (s *Store) makeModel(ctx context.Context, m Model, progress Progress) error
 			if err := m.make.cook(in, dir, files, step.Set); err != nil {
 				return err
 			}
-			if err := checkHashes(ctx, dir, m.Files); err != nil {
-				return fmt.Errorf("%w: %w", ErrHash, err)
+			for _, want := range m.Files {
+				got, err := describe(ctx, dir, want.Name)
+				if err != nil {
+					return err
+				}
+				if got != want {
+					return fmt.Errorf("%w: %s was made with %d bytes and the SHA-256 %s instead of %d and %s",
+						ErrHash, want.Name, got.Size, got.SHA256, want.Size, want.SHA256)
+				}
 			}
 			return writeManifest(dir, manifest{Files: m.Files})
 		})
@@ -159,9 +166,9 @@ func (s *Store) makeModel(ctx context.Context, m Model, progress Progress) error
 	return nil
 }
 
-// Room that set-up takes while it works, beyond what stays: the sources unpacked and their objects, measured as 300 MB
-// for both libraries, and the build itself, 60 MB.
-const buildRoom = 400 << 20
+// buildRoom is what the unpacked source of a library, its objects and the result take at once: 165 MB for llama.cpp,
+// less for whisper.cpp, and something to spare.
+const buildRoom = 200 << 20
 
 // checkSpace fails early when the disk has too little room for what is missing.
 func (s *Store) checkSpace(p Plan) error {
@@ -184,7 +191,11 @@ func (s *Store) checkSpace(p Plan) error {
 		}
 	}
 	if p.Libraries {
-		need += buildRoom
+		for _, l := range []library{whisperLibrary(), llamaLibrary(p.GPU)} {
+			if _, err := s.find(l, ""); err != nil {
+				need += buildRoom + l.source.Size
+			}
+		}
 	}
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(s.dir, &disk); err != nil {

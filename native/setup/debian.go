@@ -11,17 +11,18 @@ import (
 	"riposte/native"
 )
 
-// installDebian installs those of wanted that are missing, and pip. It touches nothing when all is there.
-func installDebian(ctx context.Context, wanted []native.DebianPackage, progress native.Progress) error {
+// installDebian installs those of wanted that are missing, and pip. Unless this is root it needs a sudo that does not
+// ask. It touches nothing when all is there.
+func installDebian(ctx context.Context, root bool, wanted []native.DebianPackage, progress native.Progress) error {
 	missing, err := missingDebian(ctx, wanted)
 	if err != nil || len(missing) == 0 {
 		return err
 	}
 	apt := []string{"apt-get"}
-	if os.Geteuid() != 0 {
+	if !root {
 		// Without a password or not at all: a set-up that stops to ask looks as if it hung.
 		if exec.CommandContext(ctx, "sudo", "-n", "true").Run() != nil {
-			return fmt.Errorf("Debian packages are missing, and this is not root. Run this, then try again:\n\n    sudo apt-get update && sudo apt-get install -y --no-install-recommends %s\n",
+			return fmt.Errorf("some Debian packages are missing, and only root may install them. Run this, then try again:\n\n    sudo apt-get update && sudo apt-get install -y --no-install-recommends %s",
 				strings.Join(missing, " "))
 		}
 		apt = []string{"sudo", "-n", "apt-get"}

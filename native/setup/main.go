@@ -54,7 +54,7 @@ func run(ctx context.Context) error {
 	}
 	began := time.Now()
 	progress := console.New(os.Stderr)
-	if err := installDebian(ctx, native.DebianPackages(gpu), progress); err != nil {
+	if err := installDebian(ctx, os.Geteuid() == 0, native.DebianPackages(gpu), progress); err != nil {
 		return err
 	}
 	store, err := native.Open("")
