@@ -53,6 +53,9 @@ func (e *Engine) Open(ctx context.Context) error {
 	if e.Log == nil {
 		e.Log = slog.New(slog.DiscardHandler)
 	}
+	if !available {
+		return ErrUnavailable
+	}
 	if err := checkFile(e.Model); err != nil {
 		return err
 	}

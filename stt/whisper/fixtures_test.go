@@ -1,7 +1,8 @@
+//go:build cgo
+
 package whisper
 
 import (
-	"math/rand/v2"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -51,16 +52,6 @@ func clip(t testing.TB, path string) audio.PCM {
 	}
 	if rate != audio.SpeechRate {
 		t.Fatalf("%s is at %d Hz, want %d", path, rate, audio.SpeechRate)
-	}
-	return p
-}
-
-// noise returns n samples of white noise at the amplitude given, always the same.
-func noise(n int, amplitude float64) audio.PCM {
-	r := rand.New(rand.NewPCG(1, 2))
-	p := make(audio.PCM, n)
-	for i := range p {
-		p[i] = int16(amplitude * r.NormFloat64())
 	}
 	return p
 }

@@ -173,6 +173,9 @@ import (
 	binding "github.com/ggerganov/whisper.cpp/bindings/go"
 )
 
+// available reports whether there is a recogniser in this binary.
+const available = true
+
 // model is a loaded model: weights and vocabulary, shared by any number of ears. It is freed by free, once.
 type model struct {
 	ctx       *binding.Context

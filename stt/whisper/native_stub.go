@@ -2,6 +2,9 @@
 
 package whisper
 
+// available reports whether there is a recogniser in this binary.
+const available = false
+
 // model stands for the native one in a binary without cgo; none is ever made.
 type model struct{}
 

@@ -1,0 +1,208 @@
+package whisper
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"riposte/audio"
+	"riposte/stt"
+)
+
+// script is a decoder that answers from a list and keeps what it was asked.
+type script struct {
+	answers []heard
+	err     error
+	asked   []request
+	samples []int
+}
+
+func (s *script) decode(samples []float32, r request) (heard, error) {
+	s.asked, s.samples = append(s.asked, r), append(s.samples, len(samples))
+	if s.err != nil {
+		return heard{}, s.err
+	}
+	h := s.answers[0]
+	s.answers = s.answers[1:]
+	return h, nil
+}
+
+// text is a decode that went well: a token for each word.
+func text(words string) heard {
+	h := heard{ended: true, language: "en"}
+	for _, w := range strings.Fields(words) {
+		id := int32(0)
+		for _, r := range w {
+			id = id*31 + r
+		}
+		h.tokens = append(h.tokens, token{id: id, logProb: -0.3, text: " " + w})
+	}
+	return h
+}
+
+// tone returns seconds of something loud.
+func tone(seconds float64) []float32 {
+	p := make([]float32, int(seconds*audio.SpeechRate))
+	for i := range p {
+		p[i] = 0.1 * float32(i%16-8) / 8
+	}
+	return p
+}
+
+// noise returns n samples of white noise at the amplitude given, always the same.
+func noise(n int, amplitude float64) audio.PCM {
+	r := rand.New(rand.NewPCG(1, 2))
+	p := make(audio.PCM, n)
+	for i := range p {
+		p[i] = int16(amplitude * r.NormFloat64())
+	}
+	return p
+}
+
+func TestListen(t *testing.T) {
+	loop := text("go on and on on on on on on on on on on on on")
+	loop.period = 1
+	endless := text(strings.Repeat("many words ", 100))
+	endless.ended = false
+	doubtful := text("Thank you.")
+	for i := range doubtful.tokens {
+		doubtful.tokens[i].logProb = -2
+	}
+	spanish := text("hola")
+	spanish.language = "es"
+	for _, tt := range []struct {
+		name    string
+		samples []float32
+		answers []heard
+		want    saying
+		windows []int // Of the decodes, in order.
+	}{
+		{"nothing", nil, nil, saying{}, nil},
+		{"silence is not decoded", make([]float32, 5*audio.SpeechRate), nil, saying{}, nil},
+		{"short", tone(2), []heard{text("yes please")}, saying{"yes please", "en"}, []int{512}},
+		{"window fits", tone(11), []heard{text("and so")}, saying{"and so", "en"}, []int{640}},
+		{"window ends at 30 s", tone(30), []heard{text("and so")}, saying{"and so", "en"}, []int{1500}},
+		{"loop, decoded again", tone(2), []heard{loop, text("go on")}, saying{"go on", "en"}, []int{512, 1500}},
+		{"loop in both, cut", tone(2), []heard{loop, loop}, saying{"go on and on", "en"}, []int{512, 1500}},
+		{"no end, decoded again", tone(2), []heard{endless, text("go on")}, saying{"go on", "en"}, []int{512, 1500}},
+		{"too many words, cut in two", tone(20), []heard{endless, endless, text("one half"), text("the other")}, saying{"one half the other", "en"}, []int{1088, 1500, 512, 736}},
+		{"doubtful words", tone(2), []heard{doubtful}, saying{"", "en"}, []int{512}},
+		{"long, in two parts", tone(35), []heard{text("first part"), text("second part")}, saying{"first part second part", "en"}, []int{1344, 576}},
+		{"the language of the first words", tone(35), []heard{{ended: true, language: "en"}, spanish}, saying{"hola", "es"}, []int{1344, 576}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := &script{answers: tt.answers}
+			got, err := (&listener{ear: s, threads: 1}).listen(tt.samples, stt.Options{Prompt: "names"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != tt.want {
+				t.Errorf("heard %q, want %q", got, tt.want)
+			}
+			var windows []int
+			for i, r := range s.asked {
+				windows = append(windows, r.window)
+				if r.tokens < 16 || r.tokens > maxTokens || r.threads != 1 || r.prompt != "names" {
+					t.Errorf("decode %d: asked for %+v", i, r)
+				}
+				if n := s.samples[i]; n < shortest || n > longest {
+					t.Errorf("decode %d: of %d samples", i, n)
+				}
+			}
+			if diff := cmp.Diff(tt.windows, windows); diff != "" {
+				t.Errorf("windows (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestListenKeepsTheLanguage lets the parts after the first with words go on in its language.
+func TestListenKeepsTheLanguage(t *testing.T) {
+	spanish := text("hola")
+	spanish.language = "es"
+	s := &script{answers: []heard{spanish, spanish, spanish}}
+	if _, err := (&listener{ear: s, threads: 1}).listen(tone(70), stt.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	var asked []string
+	for _, r := range s.asked {
+		asked = append(asked, r.language)
+	}
+	if diff := cmp.Diff([]string{"", "es", "es"}, asked); diff != "" {
+		t.Errorf("languages (-want +got):\n%s", diff)
+	}
+}
+
+func TestListenFails(t *testing.T) {
+	s := &script{err: errStopped}
+	if got, err := (&listener{ear: s, threads: 1}).listen(tone(70), stt.Options{}); !errors.Is(err, errStopped) || got != (saying{}) || len(s.asked) != 1 {
+		t.Errorf("got %v, %v after %d decodes", got, err, len(s.asked))
+	}
+}
+
+// TestQuietest cuts in the pause, and not in the louder sound around it.
+func TestQuietest(t *testing.T) {
+	p := tone(35)
+	pause := 27 * audio.SpeechRate
+	clear(p[pause-audio.SpeechRate/10 : pause+audio.SpeechRate/10])
+	if at := quietest(p, 25*audio.SpeechRate, 29*audio.SpeechRate); at < pause-audio.SpeechRate/20 || at > pause+audio.SpeechRate/20 {
+		t.Errorf("cut at %d, want about %d", at, pause)
+	}
+}
+
+func TestFit(t *testing.T) {
+	for n := audio.SpeechRate; n <= longest; n += 777 {
+		w := fit(n)
+		if w < minWindow || w > fullWindow || w < 50*n/audio.SpeechRate || w%windowStep != 0 && w != fullWindow {
+			t.Fatalf("the window of %d samples is %d", n, w)
+		}
+	}
+}
+
+func TestWords(t *testing.T) {
+	for _, tt := range []struct{ in, want string }{
+		{"", ""}, {" Yes.", "Yes."}, {" [BLANK_AUDIO]", ""}, {" (crowd chattering)", ""}, {" *sighs*", ""}, {" ♪", ""}, {" ♪ la la la ♪", ""},
+		{" [Music] Hello (laughs) there.", "Hello there."}, {" (drumm", ""}, {" ...", ""}, {" - !", ""}, {" 5", "5"}, {" 你好", "你好"},
+		{" a [b (c) d] e", "a e"}, {" {noise}  two   spaces ", "two spaces"}, {" half \xe4\xbd", "half"},
+	} {
+		if got := words([]token{{text: tt.in}}); got != tt.want {
+			t.Errorf("words of %q = %q, want %q", tt.in, got, tt.want)
+		}
+	}
+	if got := words([]token{{text: " \xe4\xbd"}, {text: "\xa0"}}); got != "你" {
+		t.Errorf("a letter in two tokens became %q", got)
+	}
+}
+
+func TestUnlooped(t *testing.T) {
+	for _, tt := range []struct {
+		words  string
+		period int
+		want   int
+	}{
+		{"a b b b b", 1, 2}, {"a b c b c b c", 2, 3}, {"a b c a b c a b c", 3, 3}, {"x a b a b a", 2, 3},
+	} {
+		if got := unlooped(text(tt.words).tokens, tt.period); got != tt.want {
+			t.Errorf("%q with a loop of %d: %d tokens stay, want %d", tt.words, tt.period, got, tt.want)
+		}
+	}
+}
+
+func TestSilent(t *testing.T) {
+	loud := make([]float32, audio.SpeechRate)
+	copy(loud[audio.SpeechRate/2:], tone(0.05))
+	for name, tt := range map[string]struct {
+		p    []float32
+		want bool
+	}{
+		"none": {nil, true}, "zeros": {make([]float32, 1000), true}, "rounding": {noise(1000, 1).AppendFloats(nil), true},
+		"a click of 50 ms": {loud, false}, "a quiet voice": {noise(1000, 60).AppendFloats(nil), false},
+	} {
+		if got := silent(tt.p); got != tt.want {
+			t.Errorf("%s: silent is %v", name, got)
+		}
+	}
+}
