@@ -33,7 +33,7 @@ func showTurn(out io.Writer, file string, turn caller.Turn, failed error) error 
 // showStages prints the table of the stages against their shares.
 func showStages(out io.Writer, r *caller.Report) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "\tstage\ttook\tshare\t\t")
+	fmt.Fprintln(w, "\tstage\ttook\tshare\t")
 	var total time.Duration
 	for _, s := range budget.Stages {
 		share, ok := r.Shares[string(s)]
@@ -43,20 +43,20 @@ func showStages(out io.Writer, r *caller.Report) {
 		total += share
 		took, ok := r.Stages[string(s)]
 		if !ok {
-			fmt.Fprintf(w, "\t%s\t-\t%s\t\t\n", s, inMS(share))
+			fmt.Fprintf(w, "\t%s\t-\t%s\t\n", s, inMS(share))
 			continue
 		}
 		over := ""
 		if took > share {
-			over = "+" + inMS(took-share)
+			over = "  +" + inMS(took-share)
 		}
-		fmt.Fprintf(w, "\t%s\t%s\t%s\t%s\t\n", s, inMS(took), inMS(share), over)
+		fmt.Fprintf(w, "\t%s\t%s\t%s\t%s\n", s, inMS(took), inMS(share), over)
 	}
 	verdict := r.Verdict
 	if r.Blame != "" {
 		verdict += ": " + r.Blame
 	}
-	fmt.Fprintf(w, "\ttotal\t%s\t%s\t%s\t\n", inMS(r.Total), inMS(total), verdict)
+	fmt.Fprintf(w, "\ttotal\t%s\t%s\t  %s\n", inMS(r.Total), inMS(total), verdict)
 	w.Flush()
 }
 

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// parse parses the arguments as the command line does, with a config file of the given text.
+func parse(t *testing.T, file string, args ...string) (*settings, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "riposte.yaml")
+	if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var cmd commands
+	parser, err := newParser(t.Context(), &cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = parser.Parse(append([]string{"serve", "--config", path}, args...))
+	return &cmd.Serve.settings, err
+}
+
+func TestConfigOrder(t *testing.T) {
+	file := "calls:\n  max: 3\n  lifetime: 20m\ntalk:\n  silence: 300ms\norigins: [https://a.example, https://b.example]\n"
+	t.Setenv("RIPOSTE_CALLS_LIFETIME", "30m")
+	t.Setenv("RIPOSTE_TALK_SILENCE", "400ms")
+	s, err := parse(t, file, "--talk-silence=600ms")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Calls.Max != 3 {
+		t.Errorf("calls.max is %d, the file says 3", s.Calls.Max)
+	}
+	if s.Calls.Lifetime != 30*time.Minute {
+		t.Errorf("calls.lifetime is %v, the environment says 30m, over the file", s.Calls.Lifetime)
+	}
+	if s.Talk.Silence != 600*time.Millisecond {
+		t.Errorf("talk.silence is %v, the command line says 600ms, over all", s.Talk.Silence)
+	}
+	if len(s.Origins) != 2 || s.Origins[1] != "https://b.example" {
+		t.Errorf("origins are %q", s.Origins)
+	}
+	if s.Budget.STT != 300*time.Millisecond {
+		t.Errorf("budget.stt is %v, nobody says anything but the default", s.Budget.STT)
+	}
+}
+
+func TestConfigRefused(t *testing.T) {
+	tests := []struct{ name, file, want string }{
+		{"unknown key", "stt:\n  modle: x\n", `riposte.yaml:2: there is no setting "stt.modle"; the nearest is "stt.model"`},
+		{"unknown section", "sst:\n  model: x\n", `the nearest is "stt.model"`},
+		{"all unknown keys", "a: 1\nb: 2\n", `riposte.yaml:2`},
+		{"no section", "stt: whisper\n", `there is no setting "stt"`},
+		{"a list at the top", "- a\n", "must be a section"},
+		{"no YAML", "a: [\n", "config file"},
+		{"set twice", "calls:\n  max: 1\ncalls-max: 2\n", "calls-max is set twice"},
+		{"no duration", "talk:\n  silence: soon\n", "talk-silence"},
+		{"no number", "calls:\n  max: many\n", "calls-max"},
+		{"out of bounds", "calls:\n  max: 0\n", "calls-max is 0: it must be at least 1"},
+		{"two out of bounds", "budget:\n  stt: 0s\n  llm: -1ms\n", "the llm share"},
+		{"no share", "budget:\n  stt: 0s\n", "the stt share of the budget is 0s"},
+		{"no such format", "log:\n  format: xml\n", "log-format"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := parse(t, tt.file)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want something with %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestEmptyConfig(t *testing.T) {
+	if _, err := parse(t, "# nothing is set\n"); err != nil {
+		t.Error(err)
+	}
+}
+
+// What `riposte config` prints is a config file that changes nothing.
+func TestConfigPrinted(t *testing.T) {
+	var cmd commands
+	parser, err := newParser(t.Context(), &cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	parser.Stdout = &out
+	k, err := parser.Parse([]string{"config"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := k.Run(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := parse(t, out.String())
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, out.String())
+	}
+	if s.Talk.Instructions != cmd.Config.Talk.Instructions || s.Calls != cmd.Config.Calls || s.LLM.Model != cmd.Config.LLM.Model {
+		t.Errorf("the printed file means something else:\n%s", out.String())
+	}
+	for _, line := range strings.Split(strings.TrimSpace(out.String()), "\n") {
+		if strings.Contains(line, ": ") && !strings.Contains(line, "#") {
+			continue
+		}
+		if line != "" && !strings.Contains(line, "#") && !strings.HasSuffix(line, ":") {
+			t.Errorf("a line that is neither a setting nor a comment: %q", line)
+		}
+	}
+}

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+)
+
+// standalone starts a service of its own, which only this process calls, and returns where it is. stop ends it and waits
+// until it has ended.
+func standalone(ctx context.Context, s *settings, log *slog.Logger) (url string, stop func() error, err error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, fmt.Errorf("standalone service: %w", err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	ready, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- newService(s, log).serve(ctx, listener, func() { close(ready) })
+	}()
+	select {
+	case <-ready:
+	case err := <-ended:
+		cancel()
+		return "", nil, fmt.Errorf("standalone service: %w", err)
+	}
+	return "ws://" + listener.Addr().String(), func() error { cancel(); return <-ended }, nil
+}

@@ -1,0 +1,129 @@
+// Package riposte holds no code, only the tests of how the code is laid out.
+package riposte
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// house says what each package may import of this module. Imports go one way: commands name engines and wires; engines know
+// their stage and nothing of each other; the pipeline knows stages and no engine, so that it tests without C; wires know
+// what a call is and nothing of the pipeline. A package that is not listed has to find its place here first.
+var house = map[string][]string{
+	"audio":              {},
+	"budget":             {},
+	"llm":                {},
+	"stt":                {"audio"},
+	"tts":                {"audio"},
+	"stt/wer":            {},
+	"transport":          {"audio", "budget", "llm"},
+	"pipeline":           {"audio", "budget", "llm", "stt", "tts", "transport"},
+	"transport/realtime": {"audio", "budget", "llm", "transport"},
+	"caller":             {"audio"},
+	"web":                {},
+
+	"audio/silero": {"audio", "native/onnx"},
+	"stt/whisper":  {"audio", "stt"},
+	"llm/llama":    {"llm"},
+	"tts/piper":    {"audio", "native/onnx", "tts"},
+
+	"native":            {},
+	"native/onnx":       {},
+	"native/console":    {"native"},
+	"native/setup":      {"native", "native/console"},
+	"native/nativetest": {"native"},
+
+	"native/onnx/onnxtest": {},
+
+	"cmd/riposte": {
+		"audio", "audio/silero", "budget", "caller", "llm", "llm/llama", "native", "native/console", "native/onnx", "pipeline",
+		"stt/whisper", "transport", "transport/realtime", "tts/piper", "web",
+	},
+}
+
+// native libraries may be called here only.
+var cgo = []string{"stt/whisper", "native/onnx"}
+
+type pkg struct {
+	ImportPath string
+	Name       string
+	Doc        string
+	Imports    []string
+	CgoFiles   []string
+}
+
+func TestHouse(t *testing.T) {
+	const module = "riposte/"
+	seen := map[string]bool{}
+	for _, p := range list(t, "./...") {
+		name, ok := strings.CutPrefix(p.ImportPath, module)
+		if !ok {
+			continue // this package
+		}
+		seen[name] = true
+		may, ok := house[name]
+		if !ok {
+			t.Errorf("%s has no place in the house: say in house_test.go what it may import", name)
+			continue
+		}
+		for _, imported := range p.Imports {
+			if own, ok := strings.CutPrefix(imported, module); ok && !slices.Contains(may, own) {
+				t.Errorf("%s imports %s, which it may not: it may import %v", name, own, may)
+			}
+		}
+		if len(p.CgoFiles) > 0 && !slices.Contains(cgo, name) {
+			t.Errorf("%s calls C: only %v may", name, cgo)
+		}
+		if p.Doc == "" {
+			t.Errorf("%s has no package comment", name)
+		}
+	}
+	for name := range house {
+		if !seen[name] {
+			t.Errorf("%s stands in house_test.go and is not there", name)
+		}
+	}
+}
+
+// The pipeline and the wires test without C, and so does all that they need.
+func TestPure(t *testing.T) {
+	for _, p := range list(t, "-deps", "./pipeline", "./transport/...", "./web", "./caller") {
+		if slices.Contains(cgo, strings.TrimPrefix(p.ImportPath, "riposte/")) {
+			t.Errorf("the pipeline or a wire needs %s, which calls C", p.ImportPath)
+		}
+	}
+}
+
+// list asks the go command about packages.
+func list(t *testing.T, args ...string) []pkg {
+	t.Helper()
+	cmd := exec.Command("go", append([]string{"list", "-json=ImportPath,Name,Doc,Imports,CgoFiles"}, args...)...)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var all []pkg
+	for d := json.NewDecoder(out); ; {
+		var p pkg
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("go list: %v\n%s", err, stderr.String())
+	}
+	return all
+}
