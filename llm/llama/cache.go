@@ -8,8 +8,12 @@ type token = int32
 // the memory itself, and is not safe for concurrent use.
 type cache struct {
 	slots []slot
+	gain  int // How many tokens a copy from another slot must save.
 	clock uint64
 }
+
+// minGain is a tenth of a second of a small model's work on a CPU, where a copy takes about a hundredth.
+const minGain = 16
 
 // slot is one sequence of the model's memory.
 type slot struct {
@@ -26,8 +30,8 @@ type placement struct {
 	keep int // How many tokens that is.
 }
 
-func newCache(slots, contextTokens int) *cache {
-	c := &cache{slots: make([]slot, slots)}
+func newCache(slots, contextTokens, gain int) *cache {
+	c := &cache{slots: make([]slot, slots), gain: gain}
 	for i := range c.slots {
 		c.slots[i].tokens = make([]token, 0, contextTokens)
 	}
@@ -43,10 +47,11 @@ func (c *cache) take(conversation string, prompt []token) (placement, bool) {
 		return placement{}, false
 	}
 	p := placement{slot: to, from: to, keep: c.common(to, prompt)}
+	best := p.keep + c.gain
 	for i := range c.slots {
 		// Busy slots may be copied from as well: what they have decoded stays as it is while they go on.
-		if n := c.common(i, prompt); n > p.keep {
-			p.from, p.keep = i, n
+		if n := c.common(i, prompt); i != to && n >= best {
+			p.from, p.keep, best = i, n, n+1
 		}
 	}
 	c.clock++
@@ -116,6 +121,3 @@ func (c *cache) idle() bool {
 	}
 	return false
 }
-
-// size is the number of slots.
-func (c *cache) size() int { return len(c.slots) }

@@ -13,6 +13,7 @@ func TestCacheTake(t *testing.T) {
 		slots        []slot
 		conversation string
 		prompt       []token
+		gain         int
 		want         placement
 		none         bool
 	}{
@@ -26,6 +27,8 @@ func TestCacheTake(t *testing.T) {
 			want: placement{0, 1, 3}},
 		"longest of the own": {slots: []slot{held("a", 9, false, 1), held("a", 3, false, 1, 2)}, conversation: "a", prompt: []token{1, 2, 3},
 			want: placement{1, 1, 2}},
+		"a copy that saves enough":     {slots: []slot{held("b", 1, true, 7, 8, 1), held("", 0, false)}, conversation: "a", prompt: []token{7, 8, 2}, gain: 2, want: placement{1, 0, 2}},
+		"a copy that saves too little": {slots: []slot{held("b", 1, true, 7, 8, 1), held("", 0, false)}, conversation: "a", prompt: []token{7, 8, 2}, gain: 3, want: placement{1, 1, 0}},
 		"oldest goes": {slots: []slot{held("b", 5, false, 4), held("c", 2, false, 4, 4), held("d", 8, false, 4)}, conversation: "a", prompt: []token{5, 6},
 			want: placement{1, 1, 0}},
 		"busy ones stay": {slots: []slot{held("b", 1, true, 4), held("c", 2, false, 4)}, conversation: "a", prompt: []token{5, 6}, want: placement{1, 1, 0}},
@@ -37,7 +40,7 @@ func TestCacheTake(t *testing.T) {
 		"one token":                    {slots: []slot{held("a", 1, false, 1)}, conversation: "a", prompt: []token{1}, want: placement{0, 0, 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := &cache{slots: test.slots, clock: 100}
+			c := &cache{slots: test.slots, gain: max(test.gain, 1), clock: 100}
 			got, ok := c.take(test.conversation, test.prompt)
 			if ok == test.none {
 				t.Fatalf("take = %v, %v", got, ok)
@@ -60,7 +63,7 @@ func TestCacheTake(t *testing.T) {
 }
 
 func TestCacheKeepsConversationsWhileThereIsRoom(t *testing.T) {
-	c := newCache(2, 8)
+	c := newCache(2, 8, 1)
 	turn := func(conversation string, prompt ...token) placement {
 		t.Helper()
 		p, ok := c.take(conversation, prompt)

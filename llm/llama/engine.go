@@ -37,7 +37,7 @@ type Engine struct {
 	GPULayers      int       // How many of the model's layers a GPU computes: none by default, all if negative.
 	Devices        []string  // Which GPUs, by llama.cpp's names, like "CUDA0". It defaults to all.
 	TensorSplit    []float32 // Which part of the layers each GPU gets. It defaults to parts by their free memory.
-	FlashAttention string    // "on" or "off". By default llama.cpp decides.
+	FlashAttention string    // "on" or "off". By default off on a CPU, and up to llama.cpp with a GPU.
 
 	Log *slog.Logger // It defaults to none.
 
@@ -95,7 +95,7 @@ func (e *Engine) Open(ctx context.Context) error {
 
 	run, cancel := context.WithCancel(context.Background())
 	done, ready := make(chan struct{}), make(chan error, 1)
-	l := newLoop(nil, &nativeWords{model: m}, newCache(e.Conversations, e.ContextTokens))
+	l := newLoop(nil, &nativeWords{model: m}, newCache(e.Conversations, e.ContextTokens, minGain))
 	l.context, l.batch, l.chunk, l.room = e.ContextTokens, e.Batch, e.Chunk, e.Waiting
 	go e.work(run, l, m, ready, done)
 	if err := <-ready; err != nil {

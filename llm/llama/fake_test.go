@@ -155,7 +155,7 @@ func letters(tokens []token) string {
 func startLoop(t *testing.T, slots int, options ...func(*loop, *fakeMachine)) (*loop, *fakeMachine) {
 	t.Helper()
 	m := &fakeMachine{t: t, memory: make([][]token, slots)}
-	l := newLoop(m, fakeWords{}, newCache(slots, 4096))
+	l := newLoop(m, fakeWords{}, newCache(slots, 4096, 1))
 	l.context, l.batch, l.chunk, l.room = 4096, 64, 16, 4*slots
 	for _, o := range options {
 		o(l, m)

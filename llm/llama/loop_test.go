@@ -335,7 +335,7 @@ func TestLoopFailures(t *testing.T) {
 func TestLoopCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &fakeMachine{t: t, memory: make([][]token, 1), cost: time.Millisecond}
-		l := newLoop(m, fakeWords{}, newCache(1, 4096))
+		l := newLoop(m, fakeWords{}, newCache(1, 4096, 1))
 		l.context, l.batch, l.chunk, l.room = 4096, 64, 16, 4
 		ctx, cancel := context.WithCancel(t.Context())
 		go l.run(ctx)

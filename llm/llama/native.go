@@ -329,7 +329,7 @@ type machineParams struct {
 	sequences     int
 	contextTokens int    // For each sequence.
 	batch         int    // Entries in one batch at most.
-	flash         string // "on", "off", or empty for llama.cpp to decide.
+	flash         string // "on", "off", or empty for what suits the processor.
 	gpu           bool
 }
 
@@ -341,13 +341,16 @@ func newMachine(m *nativeModel, o machineParams) (*nativeMachine, error) {
 	p.NSeqMax = uint32(o.sequences)
 	p.NBatch, p.NUbatch = uint32(o.batch), uint32(o.batch)
 	p.NThreads, p.NThreadsBatch = int32(o.threads), int32(o.threads)
-	switch o.flash {
-	case "on":
+	switch {
+	case o.flash == "on":
 		p.FlashAttentionType = native.FlashAttentionTypeEnabled
-	case "off":
+	case o.flash == "off" || !o.gpu:
+		// On a CPU a token after a history of 1,250 takes twice as long with it.
 		p.FlashAttentionType = native.FlashAttentionTypeDisabled
 	}
-	p.KVUnified = 1 // Sequences share cells: copying a common beginning is free, and one batch is one graph.
+	// Each sequence has its own part of the memory: attention then costs what its own conversation costs, not what all
+	// of them do. The price is that a common beginning is copied and not just marked.
+	p.KVUnified = 0
 	if !o.gpu {
 		p.OpOffload, p.Offload_kqv = 0, 0
 	}
@@ -357,8 +360,12 @@ func newMachine(m *nativeModel, o machineParams) (*nativeMachine, error) {
 		return nil, fmt.Errorf("make a context of %d × %d tokens: %w", o.sequences, o.contextTokens, because(err))
 	}
 	k := &nativeMachine{model: m, ctx: ctx, batch: native.BatchInit(int32(o.batch), 0, 1)}
-	if k.mem, err = native.GetMemory(ctx); err == nil && k.mem == 0 {
+	switch k.mem, err = native.GetMemory(ctx); {
+	case err != nil:
+	case k.mem == 0:
 		err = errors.New("the model has no memory")
+	case int(native.NCtxSeq(ctx)) < o.contextTokens:
+		err = fmt.Errorf("a context of %d tokens became one of %d", o.contextTokens, native.NCtxSeq(ctx))
 	}
 	if err != nil {
 		k.close()
@@ -415,7 +422,7 @@ func (k *nativeMachine) Keep(seq, n int) bool {
 	return false
 }
 
-// Copy implements machine.
+// Copy implements machine. Only whole sequences can be copied between parts of the memory.
 func (k *nativeMachine) Copy(from, to, n int) bool {
 	if _, err := native.MemorySeqRm(k.mem, native.SeqId(to), -1, -1); err != nil {
 		return false

@@ -54,7 +54,7 @@ func (l *loop) compose() {
 		switch {
 		case s.paused():
 		case s.speaking():
-			l.add(s, 1)
+			l.parts = append(l.parts, part{seq: s, count: 1})
 		default:
 			prompts = append(prompts, s)
 		}
@@ -65,21 +65,22 @@ func (l *loop) compose() {
 	}
 	slices.SortStableFunc(prompts, func(a, b *sequence) int { return a.missing() - b.missing() })
 	for i, s := range prompts {
-		share := max(left/(len(prompts)-i), 1)
-		n := min(share, s.missing(), l.batch+l.cache.size()-len(l.entries))
-		if n <= 0 {
-			return
+		rest := len(prompts) - i
+		n := min((left+rest-1)/rest, s.missing())
+		if n == 0 {
+			continue
 		}
-		l.add(s, n)
+		l.parts = append(l.parts, part{seq: s, count: n})
 		left -= n
 	}
-}
-
-// add puts the next n tokens of a sequence into the batch.
-func (l *loop) add(s *sequence, n int) {
-	l.parts = append(l.parts, part{seq: s, first: len(l.entries), count: n})
-	for i := s.decoded; i < s.decoded+n; i++ {
-		l.entries = append(l.entries, entry{token: s.tokens[i], pos: i, seq: s.slot, last: i == len(s.tokens)-1})
+	// llama.cpp computes neighbouring sequences in one graph, and others one after the other.
+	slices.SortFunc(l.parts, func(a, b part) int { return a.seq.slot - b.seq.slot })
+	for i := range l.parts {
+		p := &l.parts[i]
+		p.first = len(l.entries)
+		for k := p.seq.decoded; k < p.seq.decoded+p.count; k++ {
+			l.entries = append(l.entries, entry{token: p.seq.tokens[k], pos: k, seq: p.seq.slot, last: k == len(p.seq.tokens)-1})
+		}
 	}
 }
 
