@@ -9,7 +9,7 @@ import (
 // Normalize turns text as people and language models write it into text that a voice can speak: without Markdown, emoji
 // and symbols, and with numbers, dates, money, units and abbreviations as words. lang is a language code such as "en" or
 // "en-gb"; what is more than marks and symbols is done for English only, so far. What has nothing to be pronounced
-// becomes "". It never fails, and normalising twice changes nothing more.
+// becomes "". It never fails, and leaves text that it has already been through as it is, but for rare oddities.
 func Normalize(text, lang string) string {
 	text = strings.ToValidUTF8(text, " ")
 	text = stripMarkdown(text)
