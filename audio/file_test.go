@@ -144,7 +144,7 @@ func TestReadMP3(t *testing.T) {
 		file string
 		rate int
 		peak float64
-	}{{"tone_24k_mono.mp3", 24000, 8000}, {"tone_44k_stereo.mp3", 44100, 6000}} {
+	}{{"tone_24k_mono.mp3", 24000, 8000}, {"tone_44k_stereo.mp3", 44100, 6000}, {"tone_22k_mono.mp3", 22050, 8000}, {"tone_22k_stereo.mp3", 22050, 6000}} {
 		p, rate, err := ReadFile(filepath.Join("testdata", c.file))
 		if err != nil {
 			t.Fatal(err)
@@ -156,6 +156,12 @@ func TestReadMP3(t *testing.T) {
 		middle := p[len(p)/4 : len(p)*3/4]
 		if got := middle.Level(); math.Abs(got-want) > 1 {
 			t.Errorf("%s: level %.1f dBFS, want %.1f", c.file, got, want)
+		}
+		// A tone is smooth: wherever a frame went wrong it would jump. Its steepest step is 2*pi*440/rate of its peak.
+		for i := 1; i < len(middle); i++ {
+			if step := math.Abs(float64(middle[i]) - float64(middle[i-1])); step > c.peak*2*math.Pi*440/float64(rate)*1.3 {
+				t.Fatalf("%s: sample %d jumps by %v", c.file, i, step)
+			}
 		}
 		crossings := 0
 		for i := 1; i < len(middle); i++ {
@@ -218,7 +224,7 @@ type zeros struct{}
 func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
 
 func TestDecodeEndsWithEndlessFiles(t *testing.T) {
-	head := wavFile(wavInt, 1, 8000, 16, nil, 0xffffffff)
+	head := wavFile(wavInt, 1, minRate, 16, nil, 0xffffffff)
 	_, _, err := Decode(io.MultiReader(bytes.NewReader(head), zeros{}), "pipe")
 	if !errors.Is(err, ErrTooLong) {
 		t.Errorf("an endless file: %v, want ErrTooLong", err)
@@ -304,7 +310,7 @@ func FuzzDecode(f *testing.F) {
 	for _, c := range wavCases(tone(50, 8000, 440, 0.9)) {
 		f.Add(c.file)
 	}
-	for _, name := range []string{"lj_0008.flac", "tone_24k_mono.mp3", "tone_44k_stereo.mp3"} {
+	for _, name := range []string{"lj_0008.flac", "tone_24k_mono.mp3", "tone_44k_stereo.mp3", "tone_22k_mono.mp3", "tone_22k_stereo.mp3"} {
 		b, err := os.ReadFile(filepath.Join("testdata", name))
 		if err != nil {
 			f.Fatal(err)

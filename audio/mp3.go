@@ -12,21 +12,23 @@ import (
 
 // decodeMP3 reads an MP3 file and mixes its channels. An MP3 does not say how long it is, so one that is cut is simply
 // shorter, unless nothing is left of it.
-func decodeMP3(r io.Reader) (p PCM, rate int, err error) {
+func decodeMP3(r *bufio.Reader) (p PCM, rate int, err error) {
 	// Broken files make the decoder index out of its tables here and there.
 	defer func() {
 		if x := recover(); x != nil {
 			p, rate, err = nil, 0, fmt.Errorf("%w: MP3: %v", ErrFormat, x)
 		}
 	}()
-	d, err := mp3.NewDecoder(r)
+	if err := skipID3(r); err != nil {
+		return nil, 0, fmt.Errorf("%w: MP3 of nothing but a title", ErrCut)
+	}
+	var frames io.Reader = r
+	if head, err := r.Peek(4); err == nil && mp3Header(binary.BigEndian.Uint32(head)).valid() {
+		frames = &mp3Repacker{r: r}
+	}
+	d, err := mp3.NewDecoder(frames)
 	if err != nil {
 		return nil, 0, fmt.Errorf("%w: MP3: %w", ErrFormat, err)
-	}
-	if d.SampleRate() == 22050 {
-		// Only at this rate frames are padded to differ in length, and the decoder takes the padded ones for a byte too
-		// short, so that most of the sound comes out wrong.
-		return nil, 0, fmt.Errorf("%w: MP3 at 22050 Hz; convert it with: ffmpeg -i IN OUT.wav", ErrFormat)
 	}
 	mix := newMixer(d.SampleRate())
 	sound := bufio.NewReaderSize(d, 64<<10)
@@ -45,4 +47,15 @@ func decodeMP3(r io.Reader) (p PCM, rate int, err error) {
 			return nil, 0, err
 		}
 	}
+}
+
+// skipID3 leaves out the title block that many files begin with.
+func skipID3(r *bufio.Reader) error {
+	head, err := r.Peek(10)
+	if err != nil || string(head[:3]) != "ID3" {
+		return nil
+	}
+	size := int64(head[6]&0x7f)<<21 | int64(head[7]&0x7f)<<14 | int64(head[8]&0x7f)<<7 | int64(head[9]&0x7f)
+	_, err = io.CopyN(io.Discard, r, 10+size)
+	return err
 }

@@ -1,7 +1,6 @@
 package audio
 
 import (
-	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -23,6 +22,9 @@ const (
 // wavUnknown is the least data size that stands for "until the end of the file": programs that write to a pipe cannot go
 // back and put the true size there, and fill in the largest that they think fits.
 const wavUnknown = 0x7fff0000
+
+// wavBlock is how many samples of all channels are read at a time.
+const wavBlock = 4096
 
 // wavChunks is how many chunks are looked through for the data. Real files have a handful.
 const wavChunks = 1000
@@ -111,31 +113,31 @@ func readWAVData(r io.Reader, size uint32, f wavFormat) (PCM, error) {
 	if known {
 		r = io.LimitReader(r, int64(size))
 	}
-	r = bufio.NewReaderSize(r, 64<<10)
-	width := f.bits / 8
-	frame := make([]byte, width*f.channels)
-	sample := f.sample()
+	width, sample := f.bits/8, f.sample()
+	size1 := width * f.channels // Of one sample of all channels.
+	block := make([]byte, wavBlock*size1)
 	mix := newMixer(f.rate)
-	var got uint32
+	var got int64
 	for {
-		n, err := io.ReadFull(r, frame)
-		got += uint32(n)
-		if err != nil {
-			// A last frame that is not whole is left out; when the size is known it shows below.
-			if known && got < size {
-				return nil, fmt.Errorf("%w: it should hold %d bytes of sound and holds %d; copy it again, or mend it with: ffmpeg -i IN OUT.wav",
-					ErrCut, size, got)
+		n, err := io.ReadFull(r, block)
+		got += int64(n)
+		for b := block[:n-n%size1]; len(b) > 0; b = b[size1:] {
+			var sum float64
+			for i := 0; i < size1; i += width {
+				sum += sample(b[i:])
 			}
-			if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			if err := mix.add(sum / float64(f.channels)); err != nil {
 				return nil, err
 			}
-			return mix.sound, nil
 		}
-		var sum float64
-		for b := frame; len(b) > 0; b = b[width:] {
-			sum += sample(b)
-		}
-		if err := mix.add(sum / float64(f.channels)); err != nil {
+		switch {
+		case err == nil:
+		case known && got < int64(size):
+			return nil, fmt.Errorf("%w: it should hold %d bytes of sound and holds %d; copy it again, or mend it with: ffmpeg -i IN OUT.wav",
+				ErrCut, size, got)
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			return mix.sound, nil // A last sample that is not whole is left out.
+		default:
 			return nil, err
 		}
 	}
