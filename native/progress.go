@@ -32,3 +32,11 @@ func (silent) Say(string)              {}
 func (silent) Begin(string, Unit) Step { return silent{} }
 func (silent) Set(int64, int64)        {}
 func (silent) End(error)               {}
+
+// runStep runs do as one step of progress.
+func runStep(progress Progress, title string, unit Unit, do func(Step) error) error {
+	step := progress.Begin(title, unit)
+	err := do(step)
+	step.End(err)
+	return err
+}

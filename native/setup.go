@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"syscall"
 )
 
 // Plan says what set-up is to provide.
@@ -138,7 +136,7 @@ func (s *Store) makeModel(ctx context.Context, m Model, progress Progress) error
 		return fmt.Errorf("model %s: %w", m.Name, err)
 	}
 	defer in.Close()
-	err = s.step(progress, "making "+m.Name, m.make.unit(), func(step Step) error {
+	err = runStep(progress, "making "+m.Name, m.make.unit(), func(step Step) error {
 		return place(s.modelDir(m), func(dir string) error {
 			var files []string
 			for _, f := range m.Files {
@@ -162,47 +160,6 @@ func (s *Store) makeModel(ctx context.Context, m Model, progress Progress) error
 	})
 	if err != nil {
 		return fmt.Errorf("model %s: %w", m.Name, err)
-	}
-	return nil
-}
-
-// buildRoom is what the unpacked source of a library, its objects and the result take at once: 165 MB for llama.cpp,
-// less for whisper.cpp, and something to spare.
-const buildRoom = 200 << 20
-
-// checkSpace fails early when the disk has too little room for what is missing.
-func (s *Store) checkSpace(p Plan) error {
-	var need int64
-	var seen []string
-	for _, name := range p.Models {
-		m, err := s.Model(name)
-		if err != nil {
-			return err
-		}
-		if s.check(m) == nil {
-			continue
-		}
-		need += 2 * m.Size() // A conversion has its source beside it.
-		for _, p := range m.packages {
-			if !slices.Contains(seen, p.Name) {
-				seen = append(seen, p.Name)
-				need += p.Size
-			}
-		}
-	}
-	if p.Libraries {
-		for _, l := range []library{whisperLibrary(), llamaLibrary(p.GPU)} {
-			if _, err := s.find(l, ""); err != nil {
-				need += buildRoom + l.source.Size
-			}
-		}
-	}
-	var disk syscall.Statfs_t
-	if err := syscall.Statfs(s.dir, &disk); err != nil {
-		return fmt.Errorf("looking at the disk: %w", err)
-	}
-	if free := int64(disk.Bavail) * disk.Bsize; free < need {
-		return fmt.Errorf("about %d MB are needed, %d MB are free: %w", need>>20, free>>20, syscall.ENOSPC)
 	}
 	return nil
 }
