@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -82,17 +83,20 @@ func TestEngineAnswers(t *testing.T) {
 	if first.usage.Prompt < 20 || first.usage.Prompt > 60 || first.usage.Cached != 0 {
 		t.Errorf("%+v", first.usage)
 	}
-	again := answer(t, e, asking("", "Count from one to ten."))
-	if again.text != first.text {
-		t.Errorf("greedy answers differ: %q, %q", first.text, again.text)
+	// The sums of a prompt that is computed at once are rounded otherwise than those of a kept one, so the first answer
+	// may be another one than the next. From then on nothing changes any more.
+	again, third := answer(t, e, asking("", "Count from one to ten.")), answer(t, e, asking("", "Count from one to ten."))
+	if again.text != third.text {
+		t.Errorf("greedy answers differ: %q, %q", again.text, third.text)
 	}
 	if again.usage.Cached != again.usage.Prompt-1 {
 		t.Errorf("the same again has %+v", again.usage)
 	}
-	t.Logf("%q", first.text)
+	t.Logf("%q", again.text)
 
 	seeded := asking("", "Tell me about the sea.")
 	seeded.Sampling = llm.Sampling{Temperature: 0.8, TopP: 0.95, TopK: 40, MinP: 0.05, RepeatPenalty: 1.1, Seed: 7}
+	answer(t, e, seeded)
 	one, two := answer(t, e, seeded), answer(t, e, seeded)
 	if one.text != two.text {
 		t.Errorf("answers with the same seed differ: %q, %q", one.text, two.text)
@@ -107,7 +111,8 @@ func TestEngineAnswers(t *testing.T) {
 func TestEngineEndsAnswers(t *testing.T) {
 	e := openEngine(t)
 	r := asking("", "Count from one to ten.")
-	whole := answer(t, e, r)
+	answer(t, e, r)
+	whole := answer(t, e, r) // With its prompt kept, as in what follows.
 	r.MaxTokens = 3
 	if a := answer(t, e, r); a.usage.Output != 3 || a.usage.Finish != llm.FinishLength || !strings.HasPrefix(whole.text, a.text) {
 		t.Errorf("%q, %+v", a.text, a.usage)
@@ -232,8 +237,6 @@ func TestEngineTakesAnyConversation(t *testing.T) {
 
 func TestEngineStops(t *testing.T) {
 	e := openEngine(t)
-	want := answer(t, e, asking("", "Count from one to ten.")).text
-
 	t.Run("by leaving the loop", func(t *testing.T) {
 		for range 5 {
 			for range e.Generate(t.Context(), asking("left", "Tell me a long story.")) {
@@ -273,8 +276,8 @@ func TestEngineStops(t *testing.T) {
 			t.Errorf("err = %v", a.err)
 		}
 	})
-	if got := answer(t, e, asking("", "Count from one to ten.")).text; got != want {
-		t.Errorf("afterwards %q, before %q", got, want)
+	if got := answer(t, e, repeating("", "seven eight nine ten")).text; got != "seven eight nine ten" {
+		t.Errorf("afterwards the engine says %q", got)
 	}
 	waitIdle(t, e)
 }
@@ -404,37 +407,57 @@ func TestEngineRefusesBadLibraries(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
+	if library.dir != "" {
+		// A process can load llama.cpp once, so what cannot be loaded is shown to another process.
+		out, err := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v").CombinedOutput()
+		if err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return
+	}
 	for name, test := range map[string]struct {
-		files map[string][]byte
-		says  string
+		file []byte // Nil for none.
+		says string
 	}{
-		"no folder": {nil, "make native"},
-		"cut off":   {map[string][]byte{"libllama.so": lib[:len(lib)/2]}, "damaged"},
-		"empty":     {map[string][]byte{"libllama.so": nil}, "damaged"},
-		"text":      {map[string][]byte{"libllama.so": []byte("not a library")}, "make native"},
-		"alone":     {map[string][]byte{"libllama.so": lib}, "make native"},
+		"no folder":       {nil, "make native"},
+		"cut off":         {lib[:len(lib)/2], "damaged"},
+		"empty":           {[]byte{}, "damaged"},
+		"text":            {[]byte("not a library"), "make native"},
+		"alone":           {lib, "make native"},
+		"another version": {otherLibrary(t), "another version"},
 	} {
 		dir := filepath.Join(t.TempDir(), "lib")
-		for f, b := range test.files {
-			if err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, f), b, 0o600)); err != nil {
+		if test.file != nil {
+			if err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "libllama.so"), test.file, 0o600)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if loaded := library.dir; loaded != "" {
-			// Only one llama.cpp can be loaded, so what can be looked at is what comes before that.
-			err = checkLibraries(dir)
-			if test.says != "damaged" {
-				continue
-			}
-		} else {
-			e := Engine{LibDir: dir, Model: model}
-			err = e.Open(t.Context())
-		}
-		if !errors.Is(err, ErrLibrary) || !strings.Contains(err.Error(), test.says) || !strings.Contains(err.Error(), dir) {
+		e := Engine{LibDir: dir, Model: model}
+		if err := e.Open(t.Context()); !errors.Is(err, ErrLibrary) || !strings.Contains(err.Error(), test.says) || !strings.Contains(err.Error(), dir) {
 			t.Errorf("%s: err = %v", name, err)
 		}
-		t.Log(err)
 	}
+}
+
+// otherLibrary compiles a library whose structures have another size than those that the binding knows.
+func otherLibrary(t *testing.T) []byte {
+	t.Helper()
+	dir := t.TempDir()
+	source, object := filepath.Join(dir, "llama.c"), filepath.Join(dir, "libllama.so")
+	const text = `struct s { char b[200]; };
+		struct s llama_context_default_params(void) { struct s s = {{0}}; return s; }
+		struct s llama_model_default_params(void) { struct s s = {{0}}; return s; }`
+	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), "cc", "-shared", "-fPIC", "-o", object, source).CombinedOutput(); err != nil {
+		t.Skipf("a C compiler is needed to make a wrong library: %v\n%s", err, out)
+	}
+	b, err := os.ReadFile(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
 
 func TestEngineOptions(t *testing.T) {

@@ -34,6 +34,8 @@ var library struct {
 func loadLibrary(dir string, log *slog.Logger) error {
 	library.Lock()
 	defer library.Unlock()
+	runtime.LockOSThread() // The dynamic loader keeps its error for the thread that made it.
+	defer runtime.UnlockOSThread()
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrLibrary, err)
@@ -91,7 +93,7 @@ func loadLibrary(dir string, log *slog.Logger) error {
 func checkVersion(dir string) error {
 	lib, err := loader.LoadLibrary(dir, "llama")
 	if err != nil {
-		return fmt.Errorf("%w: %w: run `make native`", ErrLibrary, err)
+		return fmt.Errorf("%w: %s cannot be loaded (%w): run `make native`", ErrLibrary, dir, err)
 	}
 	var cp native.ContextParams
 	var mp native.ModelParams
@@ -105,7 +107,7 @@ func checkVersion(dir string) error {
 	} {
 		written, err := defaults(lib, s.function)
 		if err != nil {
-			return fmt.Errorf("%w: %w: run `make native`", ErrLibrary, err)
+			return fmt.Errorf("%w: %s holds another version than this program was written for (%w): run `make native`", ErrLibrary, dir, err)
 		}
 		// The end of the structure may be padding that is not written, of less than a word.
 		if n := lastWritten(written); n > s.size || n+unsafe.Alignof(uintptr(0)) <= s.size {
