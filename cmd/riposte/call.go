@@ -29,6 +29,9 @@ type CallCmd struct {
 	Output       string        `short:"o" placeholder:"FILE.wav" help:"Write the answers here, half a second apart."`
 	Play         bool          `help:"Play each answer when it is complete."`
 	JSON         bool          `name:"json" help:"Print one JSON object a turn instead of text."`
+	Standalone   bool          `help:"Start a service for this call alone, with the settings below, instead of calling one."`
+
+	settings // Of the standalone service; and where to find what tells speech from noise.
 }
 
 // Run makes the call. The error says which turn was not answered and why.
@@ -48,6 +51,14 @@ func (c *CallCmd) run(ctx context.Context, out io.Writer) error {
 		if player, err = findPlayer(); err != nil {
 			return err
 		}
+	}
+	if c.Standalone {
+		url, stop, err := standalone(ctx, &c.settings, c.logger())
+		if err != nil {
+			return err
+		}
+		defer stop()
+		c.URL = url
 	}
 	call, err := c.dial(ctx)
 	if err != nil {
@@ -87,6 +98,8 @@ func (c *CallCmd) run(ctx context.Context, out io.Writer) error {
 
 // read reads the files.
 func (c *CallCmd) read() ([]caller.Speech, error) {
+	find := c.voiceFinder()
+	defer find.close()
 	var turns []caller.Speech
 	for _, path := range c.Files {
 		s := caller.Speech{Rate: c.Rate}
@@ -99,7 +112,7 @@ func (c *CallCmd) read() ([]caller.Speech, error) {
 		if err != nil {
 			return nil, err
 		}
-		if s.Voiced = audio.LastVoiced(s.Sound, s.Rate); s.Voiced == 0 {
+		if s.Voiced = find.lastVoiced(s.Sound, s.Rate); s.Voiced == 0 {
 			return nil, fmt.Errorf("%s: %w", path, caller.ErrNoVoice)
 		}
 		turns = append(turns, s)

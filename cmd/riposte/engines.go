@@ -94,7 +94,7 @@ func (s *settings) engines(log *slog.Logger) (*engines, error) {
 			LibDir: llamaDir, Model: files[1], Threads: threads(s.LLM.Threads), ContextTokens: s.LLM.Context,
 			Conversations: conversations, GPULayers: layers, Devices: s.LLM.Devices, Log: log,
 		},
-		tts: &piper.Engine{Model: files[2], Runtime: runtime, Speaker: s.TTS.Speaker, Threads: threads(s.TTS.Threads), Log: log},
+		tts: &piper.Engine{Model: files[2], Runtime: runtime, Speaker: s.TTS.Speaker, Threads: s.TTS.Threads, Log: log},
 		vad: &silero.Engine{Model: files[3], Runtime: runtime},
 	}, nil
 }

@@ -82,7 +82,7 @@ type settings struct {
 	TTS struct {
 		Voice   string  `default:"piper-en_us-joe-medium" help:"Piper voice: a name from riposte models, or an .onnx file with its .onnx.json beside it." group:"tts"`
 		Speaker string  `help:"Speaker of a voice that has several, by name or number; empty is the first." group:"tts"`
-		Threads int     `default:"0" help:"Threads for one voice; 0 is 2, or the cores if fewer." group:"tts"`
+		Threads int     `default:"1" help:"Threads for one clause. More are faster on idle cores only." group:"tts"`
 		Speed   float32 `default:"1" help:"1 is the voice's own pace, 1.5 half as fast again." group:"tts"`
 	} `embed:"" prefix:"tts-"`
 
@@ -140,7 +140,7 @@ func (s *settings) Validate() error {
 	check(s.LLM.MinP >= 0 && s.LLM.MinP < 1, "llm-min-p is %v: it must be 0 to below 1", s.LLM.MinP)
 	check(s.LLM.TopK >= 0 && s.LLM.RepeatPenalty >= 0, "llm-top-k and llm-repeat-penalty must not be negative")
 	check(s.TTS.Speed >= 0.25 && s.TTS.Speed <= 4, "tts-speed is %v: it must be 0.25 to 4", s.TTS.Speed)
-	check(s.TTS.Threads >= 0, "tts-threads is %d: it must not be negative", s.TTS.Threads)
+	check(s.TTS.Threads >= 1, "tts-threads is %d: it must be at least 1", s.TTS.Threads)
 	errs = append(errs, s.plan().Validate())
 	return errors.Join(errs...)
 }

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"slices"
+
+	"riposte/audio"
+	"riposte/audio/silero"
+	"riposte/native/onnx"
+)
+
+// voiceFinder finds where the talker in a recording falls silent: with Silero where it is here, as the service does, else
+// by level alone, which takes a noisy room for a voice.
+type voiceFinder struct{ vad *silero.Engine }
+
+// voiceFinder opens one.
+func (s *settings) voiceFinder() voiceFinder {
+	store, err := s.store()
+	if err != nil {
+		return voiceFinder{}
+	}
+	library, err := store.ONNXRuntime()
+	if err != nil {
+		return voiceFinder{}
+	}
+	model, err := modelFile(store, s.VAD.Model)
+	if err != nil {
+		return voiceFinder{}
+	}
+	runtime, err := onnx.Start(library)
+	if err != nil {
+		return voiceFinder{}
+	}
+	vad := &silero.Engine{Model: model, Runtime: runtime}
+	if err := vad.Open(context.Background()); err != nil {
+		return voiceFinder{}
+	}
+	return voiceFinder{vad}
+}
+
+func (f voiceFinder) close() {
+	if f.vad != nil {
+		f.vad.Close()
+	}
+}
+
+// lastVoiced returns the index after the last voiced sample, or 0 when there is no voice.
+func (f voiceFinder) lastVoiced(pcm audio.PCM, rate int) int {
+	if f.vad != nil {
+		if n, err := f.speechEnd(pcm, rate); err == nil && n > 0 {
+			return n
+		}
+	}
+	return audio.LastVoiced(pcm, rate)
+}
+
+// speechEnd asks Silero.
+func (f voiceFinder) speechEnd(pcm audio.PCM, rate int) (int, error) {
+	vad, err := f.vad.New()
+	if err != nil {
+		return 0, err
+	}
+	defer vad.Close()
+	speech, err := audio.Resample(pcm, rate, audio.SpeechRate)
+	if err != nil {
+		return 0, err
+	}
+	var ends audio.Endpointer
+	for frame := range slices.Chunk(append(speech, make(audio.PCM, audio.VADFrame)...), audio.VADFrame) {
+		if len(frame) < audio.VADFrame {
+			break
+		}
+		p, err := vad.Speech(frame)
+		if err != nil {
+			return 0, err
+		}
+		ends.Step(p, frame)
+	}
+	return min(len(pcm), int(ends.LastVoiced())*rate/audio.SpeechRate), nil
+}
