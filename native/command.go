@@ -1,7 +1,6 @@
 package native
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -15,9 +14,8 @@ import (
 	"time"
 )
 
-// runLogged runs cmd with its output in the file log, and calls line with each line of it unless line is nil. When ctx
-// of cmd ends, or this process dies, cmd dies too. An error carries the last line of the output that looks like the
-// reason, and says where the rest is.
+// runLogged runs cmd with its output in the file log, and calls line with each line of it unless line is nil. When the
+// context of cmd ends, or this process dies, cmd dies too. Its failure is a *commandError.
 func runLogged(cmd *exec.Cmd, log string, line func(string)) error {
 	if err := os.MkdirAll(filepath.Dir(log), 0o755); err != nil {
 		return err
@@ -34,56 +32,93 @@ func runLogged(cmd *exec.Cmd, log string, line func(string)) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second // For a grandchild that left the group and holds the output open.
-	out := &lineWriter{to: to, line: line}
+	out := &output{log: to, line: line}
 	cmd.Stdout, cmd.Stderr = out, out
 	if err := cmd.Run(); err != nil {
 		if errors.Is(err, exec.ErrNotFound) {
 			return fmt.Errorf("%w: %s", ErrTool, cmd.Args[0])
 		}
-		return fmt.Errorf("%s: %w%s; see %s", filepath.Base(cmd.Args[0]), err, reason(log), log)
+		return &commandError{program: filepath.Base(cmd.Args[0]), err: err, said: out.said, log: log, full: out.full}
 	}
 	return nil
 }
 
-// lineWriter copies to a file and hands on whole lines.
-type lineWriter struct {
-	to   io.Writer
+// commandError reports a program that failed.
+type commandError struct {
+	program string
+	err     error
+	said    []string // What it said that looks like a reason.
+	log     string
+	full    bool // The disk was too full for its log.
+}
+
+// Error tells the first reason and where the rest is.
+func (e *commandError) Error() string {
+	var reason string
+	if len(e.said) > 0 {
+		reason = ": " + e.said[0]
+	}
+	return fmt.Sprintf("%s: %v%s; see %s", e.program, e.err, reason, e.log)
+}
+
+// Unwrap returns what the system said of the program's end.
+func (e *commandError) Unwrap() error { return e.err }
+
+// Is makes a program that met a full disk an ENOSPC.
+func (e *commandError) Is(target error) bool {
+	return target == error(syscall.ENOSPC) && (e.full || e.says("No space left on device"))
+}
+
+// says reports whether the program said something with words in it.
+func (e *commandError) says(words string) bool {
+	for _, line := range e.said {
+		if strings.Contains(line, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxSaid bounds how many lines of a program are kept as reasons: a broken compiler may print thousands.
+const maxSaid = 50
+
+// output keeps what a program prints. A disk too full for the log must not hide why the program failed, or make it fail.
+type output struct {
+	log  io.Writer
 	line func(string)
 	rest []byte
+	said []string
+	full bool
 }
 
-// Write takes the next bytes of the output.
-func (w *lineWriter) Write(b []byte) (int, error) {
-	n, err := w.to.Write(b)
-	if w.line == nil || err != nil {
-		return n, err
+// Write takes the next bytes.
+func (o *output) Write(b []byte) (int, error) {
+	if _, err := o.log.Write(b); errors.Is(err, syscall.ENOSPC) {
+		o.full = true
 	}
-	w.rest = append(w.rest, b...)
+	o.rest = append(o.rest, b...)
 	for {
-		line, rest, whole := bytes.Cut(w.rest, []byte("\n"))
+		line, rest, whole := bytes.Cut(o.rest, []byte("\n"))
 		if !whole {
-			return n, nil
+			return len(b), nil
 		}
-		w.line(string(line))
-		w.rest = rest
+		o.rest = rest
+		text := strings.TrimSpace(string(line))
+		if len(o.said) < maxSaid && isReason(text) {
+			o.said = append(o.said, text)
+		}
+		if o.line != nil {
+			o.line(text)
+		}
 	}
 }
 
-// reason is the first line of a log that names an error, for the message.
-func reason(log string) string {
-	f, err := os.Open(log)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		text := strings.TrimSpace(lines.Text())
-		for _, mark := range []string{"error:", "Error:", "ERROR:", "CMake Error", "No space left on device", "Killed"} {
-			if strings.Contains(text, mark) {
-				return ": " + text
-			}
+// isReason reports whether a line looks like the reason of a failure.
+func isReason(line string) bool {
+	for _, mark := range []string{"error:", "Error:", "ERROR:", "CMake Error", "No space left on device", "Killed"} {
+		if strings.Contains(line, mark) {
+			return true
 		}
 	}
-	return ""
+	return false
 }

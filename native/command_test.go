@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -47,6 +48,22 @@ func TestRunLoggedSaysWhy(t *testing.T) {
 	}
 	if err := runLogged(exec.CommandContext(t.Context(), "no-such-program"), log, nil); !errors.Is(err, ErrTool) {
 		t.Errorf("a program that is not there: %v", err)
+	}
+}
+
+func TestOutputOnAFullDisk(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer full.Close()
+	o := &output{log: full}
+	if n, err := o.Write([]byte("one\ntwo error: x\nthr")); n != 20 || err != nil {
+		t.Errorf("wrote %d, %v", n, err)
+	}
+	failed := &commandError{program: "cc", err: errors.New("exit status 1"), said: o.said, log: "log", full: o.full}
+	if !errors.Is(failed, syscall.ENOSPC) || failed.Error() != "cc: exit status 1: two error: x; see log" {
+		t.Errorf("error = %v", failed)
 	}
 }
 

@@ -2,12 +2,12 @@ package native
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
 )
 
@@ -41,7 +41,7 @@ func pipDownload(ctx context.Context, p Package, dir, log string, got func(n int
 	err = runLogged(cmd, log, nil)
 	stop()
 	if err != nil {
-		return fmt.Errorf("%w%s", err, pipHint(log))
+		return explainPip(err)
 	}
 	return os.RemoveAll(scratch)
 }
@@ -56,19 +56,17 @@ func findPip(ctx context.Context) ([]string, error) {
 	return nil, fmt.Errorf("%w: pip (Debian: apt-get install python3-pip)", ErrTool)
 }
 
-// pipHint says in plain words what the commonest failures of pip mean.
-func pipHint(log string) string {
-	b, _ := os.ReadFile(log)
-	text := string(b)
+// explainPip adds to err what the commonest failures of pip mean.
+func explainPip(err error) error {
+	failed, ok := errors.AsType[*commandError](err)
 	switch {
-	case strings.Contains(text, "DO NOT MATCH THE HASHES"), strings.Contains(text, "Hash mismatch"):
-		return " (the registry's file is not the pinned one: do not use it)"
-	case strings.Contains(text, "No space left on device"):
-		return " (the disk is full)"
-	case strings.Contains(text, "No matching distribution"):
-		return " (the configured registry does not have it; see pip config list)"
+	case !ok:
+	case failed.says("DO NOT MATCH THE HASHES"):
+		return fmt.Errorf("%w: %w: the registry has another, do not use it", ErrHash, err)
+	case failed.says("No matching distribution"):
+		return fmt.Errorf("%w (the configured registry does not have it: see pip config list)", err)
 	}
-	return ""
+	return err
 }
 
 // watch calls got with the bytes under dir, four times a second, until stop is called.

@@ -59,11 +59,11 @@ func TestPipFails(t *testing.T) {
 	for says, want := range map[string]string{
 		"ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE": "do not use it",
 		"ERROR: No matching distribution found for one==1":                         "pip config list",
-		"OSError: [Errno 28] No space left on device":                              "the disk is full",
+		"OSError: [Errno 28] No space left on device":                              "free some space",
 	} {
 		program(t, "python3", strings.ReplaceAll(fakePip, "%s", "echo '"+says+"'; exit 1"))
 		to := t.TempDir()
-		err := pipDownload(t.Context(), p, to, filepath.Join(dir, "log"), func(int64) {})
+		err := explain(pipDownload(t.Context(), p, to, filepath.Join(dir, "log"), func(int64) {}), dir)
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", says, err)
 		}
