@@ -22,7 +22,7 @@ help: ## List the targets.
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
 run: build ## Set up, build and serve. ARGS="--listen :9000" passes settings on.
-	exec bin/riposte serve $(ARGS)
+	exec bin/riposte serve --llm-gpu=$(GPU) $(ARGS)
 
 build: native ## Set up and build bin/riposte.
 	$(CGO) $(BUILD)

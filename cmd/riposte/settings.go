@@ -187,7 +187,7 @@ func (s *settings) logger() *slog.Logger {
 	if s.Log.Format == "json" || s.Log.Format == "auto" && !terminal {
 		return slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: s.Log.Level}))
 	}
-	return slog.New(tint.NewHandler(os.Stderr, &tint.Options{Level: s.Log.Level, TimeFormat: time.TimeOnly, NoColor: !terminal}))
+	return slog.New(tint.NewTextHandler(os.Stderr, &tint.Options{Level: s.Log.Level, TimeFormat: time.TimeOnly, NoColor: !terminal}))
 }
 
 // threads returns n, or by default two, or the cores if they are fewer: more gain little with small models, and take
