@@ -110,7 +110,7 @@ func TestNothingStays(t *testing.T) {
 }
 
 func TestCancel(t *testing.T) {
-	e := open(t, &Engine{States: 1})
+	e := open(t, &Engine{Threads: 2, States: 1})
 	speech, hungUp := jfk(t), errors.New("hung up")
 	for _, after := range []time.Duration{0, 5 * time.Millisecond, 40 * time.Millisecond, 120 * time.Millisecond} {
 		ctx, end := context.WithCancelCause(t.Context())
@@ -156,7 +156,7 @@ func TestCancelWhileQueued(t *testing.T) {
 }
 
 func TestShared(t *testing.T) {
-	e := open(t, &Engine{Threads: 1, States: 2})
+	e := open(t, &Engine{States: 2})
 	var all sync.WaitGroup
 	speech := jfk(t)
 	for range 4 {

@@ -14,12 +14,14 @@ import (
 	"riposte/stt/wer"
 )
 
-// open opens an engine for the test, on the small English model if e names none.
+// open opens an engine for the test, on the small English model and with one thread if e does not say otherwise: threads
+// that wait for each other crawl on a machine that runs other tests.
 func open(t testing.TB, e *Engine) *Engine {
 	t.Helper()
 	if e.Model == "" {
 		e.Model = nativetest.File(t, "whisper-tiny.en")
 	}
+	e.Threads = orDefault(e.Threads, 1)
 	if err := e.Open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
