@@ -90,7 +90,8 @@ func (e *Engine) Open(ctx context.Context) error {
 	if err != nil {
 		e.Log.Warn("the model gets ChatML", "model", e.Model, "why", err)
 	}
-	ask := newPrompter(template, m.tokenize, m.control())
+	control, cuts := m.control()
+	ask := newPrompter(template, m.tokenize, control, cuts)
 	ask.begin, ask.beginsAs = first, bos
 
 	run, cancel := context.WithCancel(context.Background())

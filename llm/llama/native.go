@@ -279,15 +279,20 @@ func (m *nativeModel) begin() (first []token, bos, eos string) {
 	return first, native.VocabGetText(m.words, t), native.VocabGetText(m.words, native.VocabEOS(m.words))
 }
 
-// control returns the texts of all control tokens.
-func (m *nativeModel) control() []string {
-	var texts []string
+// control returns the texts of all control tokens, and those before which a text may be cut: all but the few that take
+// the spaces before them away.
+func (m *nativeModel) control() (all, cuts []string) {
 	for t := range native.Token(m.size) {
-		if native.VocabIsControl(m.words, t) {
-			texts = append(texts, native.VocabGetText(m.words, t))
+		if !native.VocabIsControl(m.words, t) {
+			continue
+		}
+		text := native.VocabGetText(m.words, t)
+		all = append(all, text)
+		if native.VocabGetAttr(m.words, t)&native.TokenAttrLstrip == 0 {
+			cuts = append(cuts, text)
 		}
 	}
-	return texts
+	return all, cuts
 }
 
 // nativeWords is a vocabulary for one goroutine.

@@ -2,30 +2,38 @@ package llama
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"riposte/llm"
 )
 
-// prompter makes tokens of conversations. It is safe for concurrent use if tokenize is.
+// prompter makes tokens of conversations. It is safe for concurrent use.
 type prompter struct {
 	template *chatTemplate
-	tokenize func(text string) []token // Knows the template's markers for what they are.
-	begin    []token                   // What every document begins with: the BOS token, or nothing.
-	beginsAs string                    // Its text, in case the template writes it as well.
+	pieces   fragments
+	begin    []token // What every document begins with: the BOS token, or nothing.
+	beginsAs string  // Its text, in case the template writes it as well.
 	markers  *strings.Replacer
 }
 
-// newPrompter takes the texts of the model's control tokens, so that nobody can end their message by saying one.
-func newPrompter(t *chatTemplate, tokenize func(string) []token, control []string) *prompter {
-	var pairs []string
+// newPrompter makes one that uses a tokenizer, which must be safe for concurrent use and take the texts of control
+// tokens for what they are. Given these, nobody can end their message by saying one. Before those of them that are in
+// cuts as well, a text may be cut without becoming other tokens.
+func newPrompter(t *chatTemplate, tokenize func(string) []token, control, cuts []string) *prompter {
+	var pairs, written []string
 	for _, c := range control {
 		if first, n := utf8.DecodeRuneInString(c); len(c) > n+1 {
 			pairs = append(pairs, c, string(first)+" "+c[n:])
 		}
 	}
-	return &prompter{template: t, tokenize: tokenize, markers: strings.NewReplacer(pairs...)}
+	for _, c := range cuts {
+		if c != "" && t.writes(c) {
+			written = append(written, c)
+		}
+	}
+	return &prompter{template: t, pieces: fragments{tokenize: tokenize, markers: written}, markers: strings.NewReplacer(pairs...)}
 }
 
 // build returns the tokens of a conversation, at most room of them. Where it is longer, its oldest messages are left
@@ -44,7 +52,7 @@ func (p *prompter) build(messages []llm.Message, room int) ([]token, error) {
 	spoken := make([]int, len(all)) // The tokens of each message that may be left out, roughly: markers count as 4.
 	for i, m := range all[:len(all)-1] {
 		if m.Role != llm.System {
-			spoken[i] = len(p.tokenize(m.Text)) + 4
+			spoken[i] = len(p.pieces.tokens(m.Text)) + 4
 		}
 	}
 	least := (len(tokens) - room + block - 1) / block * block
@@ -85,9 +93,9 @@ func without(all []llm.Message, spoken []int, least int) (kept []llm.Message, mo
 func (p *prompter) tokens(messages []llm.Message) []token {
 	text := p.template.render(messages)
 	if p.beginsAs != "" && strings.HasPrefix(text, p.beginsAs) {
-		return p.tokenize(text)
+		return p.pieces.tokens(text)
 	}
-	return append(append([]token(nil), p.begin...), p.tokenize(text)...)
+	return append(slices.Clone(p.begin), p.pieces.tokens(text)...)
 }
 
 // clean leaves out messages without text and takes from the others what a tokenizer would stumble over or obey.

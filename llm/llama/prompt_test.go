@@ -27,7 +27,7 @@ func wordPrompter(t *testing.T) *prompter {
 			tokens = append(tokens, known[w])
 		}
 		return tokens
-	}, []string{"[user]", "[system]", "[assistant]", "|"})
+	}, []string{"[user]", "[system]", "[assistant]", "|"}, []string{"[assistant]"})
 }
 
 // talk is a system prompt of 4 words and so many turns, each of 10 words of the user's and 10 of the assistant's, and
@@ -154,7 +154,7 @@ func TestPromptBeginsOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := newPrompter(tmpl, prompt, nil)
+		p := newPrompter(tmpl, prompt, nil, nil)
 		p.begin, p.beginsAs = []token{'B'}, "B"
 		if got, err := p.build([]llm.Message{{Role: llm.User, Text: "x"}}, 10); err != nil || !slices.Equal(got, test.want) {
 			t.Errorf("%s: %v, %v, want %v", name, got, err, test.want)

@@ -13,6 +13,7 @@ import (
 // chatTemplate writes conversations the way that a model was trained to read them.
 type chatTemplate struct {
 	jinja    *jinja.Template // Nil for ChatML.
+	source   string          // What it was compiled from.
 	bos, eos string          // The texts of the tokens that begin and end a document.
 }
 
@@ -27,8 +28,16 @@ func newChatTemplate(source, bos, eos string) (*chatTemplate, error) {
 	if err != nil {
 		return t, fmt.Errorf("the model's chat template: %w", err)
 	}
-	t.jinja = compiled
+	t.jinja, t.source = compiled, source
 	return t, nil
+}
+
+// writes reports whether the template itself, and not only a message, may write a text.
+func (t *chatTemplate) writes(text string) bool {
+	if t.jinja == nil {
+		return strings.Contains(chatML([]llm.Message{{}}), text)
+	}
+	return strings.Contains(t.source, text) || text == t.bos || text == t.eos
 }
 
 // stops are strings that end an answer in addition to the model's own end: the template's markers, where the model may
