@@ -98,9 +98,13 @@ func (s *Store) compile(ctx context.Context, l library, want build, archive, dir
 			return err
 		}
 	}
-	if err := runStep(progress, "configuring "+l.name+".cpp", Pieces, func(Step) error {
+	if err := runStep(progress, "configuring "+l.name+".cpp", Pieces, func(step Step) error {
 		args := append([]string{"-G", "Ninja", "-S", src, "-B", obj}, l.flags...)
-		return runLogged(exec.CommandContext(ctx, "cmake", args...), s.log(l.name+"-configure"), nil)
+		checks := int64(0) // cmake does not say how many there will be.
+		return runLogged(exec.CommandContext(ctx, "cmake", args...), s.log(l.name+"-configure"), func(string) {
+			checks++
+			step.Set(checks, 0)
+		})
 	}); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -28,28 +29,41 @@ func installDebian(ctx context.Context, root bool, wanted []native.DebianPackage
 		apt = []string{"sudo", "-n", "apt-get"}
 	}
 	progress.Say("installing Debian packages: " + strings.Join(missing, " "))
-	install := append([]string{"install", "-y", "-q", "--no-install-recommends"}, missing...)
-	for _, args := range [][]string{{"update", "-q"}, install} {
-		step := progress.Begin("apt-get "+args[0], native.Pieces)
-		err := runApt(ctx, append(apt[:len(apt):len(apt)], args...))
-		step.End(err)
-		if err != nil {
-			return err
-		}
+	// A list that cannot be brought up to date, perhaps that of a foreign source, need not be in the way.
+	updated := runApt(ctx, progress, "apt-get update", append(apt[:len(apt):len(apt)], "update", "-q"))
+	install := []string{"install", "-y", "-q", "--no-install-recommends", "-o", "DPkg::Lock::Timeout=300"}
+	if err := runApt(ctx, progress, "apt-get install", append(append(apt[:len(apt):len(apt)], install...), missing...)); err != nil {
+		return errors.Join(updated, err)
 	}
 	return nil
 }
 
-// runApt runs one apt-get command. Its output is shown when it fails.
-func runApt(ctx context.Context, command []string) error {
-	var out bytes.Buffer
+// runApt runs one apt-get command. Its error holds all that it printed.
+func runApt(ctx context.Context, progress native.Progress, title string, command []string) error {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", strings.Join(command, " "), err, out.String())
+	out := &counted{step: progress.Begin(title, native.Pieces)}
+	cmd.Stdout, cmd.Stderr = out, out
+	err := cmd.Run()
+	if err != nil {
+		err = fmt.Errorf("%s: %w\n%s", strings.Join(command, " "), err, &out.Buffer)
 	}
-	return nil
+	out.step.End(err)
+	return err
+}
+
+// counted keeps output and reports its lines as progress: apt-get does not say how many there will be.
+type counted struct {
+	bytes.Buffer
+	step  native.Step
+	lines int64
+}
+
+// Write takes the next bytes.
+func (c *counted) Write(b []byte) (int, error) {
+	c.lines += int64(bytes.Count(b, []byte("\n")))
+	c.step.Set(c.lines, 0)
+	return c.Buffer.Write(b)
 }
 
 // missingDebian names the packages that are not installed. On a machine without dpkg it finds none: what is really

@@ -66,7 +66,7 @@ func TestDebianInstalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	apt := ran()[strings.Index(ran(), "apt-get"):]
-	want := "apt-get update -q\napt-get install -y -q --no-install-recommends cmake libtwo python3-pip python3-venv\n"
+	want := "apt-get update -q\napt-get install -y -q --no-install-recommends -o DPkg::Lock::Timeout=300 cmake libtwo python3-pip python3-venv\n"
 	if apt != want {
 		t.Errorf("ran %q, want %q", apt, want)
 	}
@@ -89,7 +89,7 @@ func TestDebianWithoutRoot(t *testing.T) {
 	if err := installDebian(t.Context(), false, wanted, &recorder{}); err != nil {
 		t.Fatal(err)
 	}
-	if want := "sudo -n apt-get install -y -q --no-install-recommends libtwo\n"; !strings.HasSuffix(ran(), want) {
+	if want := "sudo -n apt-get install -y -q --no-install-recommends -o DPkg::Lock::Timeout=300 libtwo\n"; !strings.HasSuffix(ran(), want) {
 		t.Errorf("ran %q, want it to end with %q", ran(), want)
 	}
 }
