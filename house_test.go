@@ -25,6 +25,7 @@ var house = map[string][]string{
 	"pipeline":           {"audio", "budget", "llm", "stt", "tts", "transport"},
 	"transport/realtime": {"audio", "budget", "llm", "transport"},
 	"caller":             {"audio"},
+	"bench":              {"audio", "caller", "stt/wer"},
 	"web":                {},
 
 	"audio/silero": {"audio", "native/onnx"},
@@ -41,7 +42,7 @@ var house = map[string][]string{
 	"native/onnx/onnxtest": {},
 
 	"cmd/riposte": {
-		"audio", "audio/silero", "budget", "caller", "llm", "llm/llama", "native", "native/console", "native/onnx", "pipeline",
+		"audio", "audio/silero", "bench", "budget", "caller", "llm", "llm/llama", "native", "native/console", "native/onnx", "pipeline",
 		"stt/whisper", "transport", "transport/realtime", "tts/piper", "web",
 	},
 }

@@ -21,6 +21,7 @@ var version = "development"
 type commands struct {
 	Serve   serveCmd         `cmd:"" help:"Serve calls."`
 	Call    CallCmd          `cmd:"" help:"Call a running service with sound files, as if someone were talking."`
+	Bench   benchCmd         `cmd:"" help:"Measure a service."`
 	Models  modelsCmd        `cmd:"" help:"List, fetch and check models."`
 	Doctor  doctorCmd        `cmd:"" help:"Check everything that the service needs on this machine."`
 	Config  configCmd        `cmd:"" help:"Print every setting with what it means and its value, as a config file."`

@@ -1,0 +1,91 @@
+// Package bench measures a service from the outside, as a caller would, over recorded speech.
+package bench
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"riposte/audio"
+)
+
+// Clip is one recording of a corpus.
+type Clip struct {
+	File        string // Its path.
+	Kinds       []string
+	Language    string // ISO 639-1; empty for clips without speech.
+	Transcript  string // Empty where nobody wrote it down.
+	SpeechStart time.Duration
+	SpeechEnd   time.Duration // Where the talker falls silent for good; about 0.1 s exact.
+}
+
+// manifestName is the file that describes a corpus: tab-separated, with a line of column names.
+const manifestName = "manifest.tsv"
+
+// ErrCorpus says that a folder is no corpus.
+var ErrCorpus = errors.New("not a corpus of speech")
+
+// ReadCorpus reads what a folder holds: manifest.tsv and the clips that it names. The clips' sound is not read yet.
+func ReadCorpus(dir string) ([]Clip, error) {
+	f, err := os.Open(filepath.Join(dir, manifestName))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w (a corpus is a folder with a %s)", ErrCorpus, err, manifestName)
+	}
+	defer f.Close()
+
+	lines := bufio.NewScanner(f)
+	if !lines.Scan() {
+		return nil, fmt.Errorf("%s: %w: it is empty", f.Name(), ErrCorpus)
+	}
+	columns := strings.Split(lines.Text(), "\t")
+	for _, want := range []string{"file", "kind", "language", "transcript", "speech_start", "speech_end"} {
+		if !slices.Contains(columns, want) {
+			return nil, fmt.Errorf("%s: %w: there is no column %q", f.Name(), ErrCorpus, want)
+		}
+	}
+	var clips []Clip
+	for n := 2; lines.Scan(); n++ {
+		fields := strings.Split(lines.Text(), "\t")
+		cell := func(column string) string {
+			if i := slices.Index(columns, column); i < len(fields) {
+				return strings.TrimSpace(fields[i])
+			}
+			return ""
+		}
+		c := Clip{
+			File: filepath.Join(dir, cell("file")), Kinds: strings.Split(cell("kind"), ";"),
+			Language: cell("language"), Transcript: cell("transcript"),
+		}
+		for column, at := range map[string]*time.Duration{"speech_start": &c.SpeechStart, "speech_end": &c.SpeechEnd} {
+			if s := cell(column); s != "" {
+				seconds, err := strconv.ParseFloat(s, 64)
+				if err != nil {
+					return nil, fmt.Errorf("%s:%d: %s: %w", f.Name(), n, column, err)
+				}
+				*at = time.Duration(seconds * float64(time.Second))
+			}
+		}
+		clips = append(clips, c)
+	}
+	return clips, lines.Err()
+}
+
+// Spoken returns the clips in a language that have a transcript.
+func Spoken(clips []Clip, language string) []Clip {
+	return slices.DeleteFunc(slices.Clone(clips), func(c Clip) bool { return c.Language != language || c.Transcript == "" })
+}
+
+// Sound returns the clip up to where the talker falls silent, so that what follows is the bench's own silence.
+func (c Clip) Sound() (pcm audio.PCM, rate int, err error) {
+	pcm, rate, err = audio.ReadFile(c.File)
+	if err != nil || c.SpeechEnd == 0 {
+		return pcm, rate, err
+	}
+	return pcm[:min(len(pcm), audio.Samples(c.SpeechEnd, rate))], rate, nil
+}
