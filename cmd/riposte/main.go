@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
@@ -29,7 +28,6 @@ type commands struct {
 }
 
 func main() {
-	waitPassively()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
@@ -70,23 +68,4 @@ func newParser(ctx context.Context, cmd *commands) (*kong.Kong, error) {
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.ExplicitGroups(settingGroups),
 	)
-}
-
-// waitPassively makes OpenMP's threads sleep while they wait. By default they spin, which on few cores takes the time of
-// the other engines: on two busy cores a first token was measured at 1.6 s instead of 0.25 s. OpenMP reads this once,
-// before main, so the process starts itself again.
-func waitPassively() {
-	const variable = "OMP_WAIT_POLICY"
-	if os.Getenv(variable) != "" {
-		return
-	}
-	self, err := os.Executable()
-	if err != nil {
-		slog.Warn("OpenMP's threads will spin", "err", err)
-		return
-	}
-	os.Setenv(variable, "passive")
-	if err := syscall.Exec(self, os.Args, os.Environ()); err != nil {
-		slog.Warn("OpenMP's threads will spin", "err", err)
-	}
 }
