@@ -1,0 +1,152 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"riposte/audio"
+	"riposte/budget"
+	"riposte/llm"
+	"riposte/transport"
+)
+
+// This file is how a listener makes turns out of sound.
+
+// sound listens. Without detection it only keeps what it hears, until the caller commits it.
+func (l *listener) sound(in transport.Sound) error {
+	d := l.settings.Detection
+	if d == nil && l.ear.at(l.ear.tape.End()-l.ear.since)+in.PCM.Duration(in.Rate) > l.limits.Utterance {
+		if l.full {
+			return nil
+		}
+		l.full = true
+		return l.Call.Send(l.ctx, transport.Fault{
+			Code: "input_audio_buffer_full",
+			Message: fmt.Sprintf("The input audio buffer is full: it holds at most %v between two commits. What is in it is kept, "+
+				"what comes now is not. Commit or clear it.", l.limits.Utterance),
+		})
+	}
+	pcm, err := l.ear.take(in)
+	if err != nil {
+		return err
+	}
+	if d == nil {
+		return nil
+	}
+	return l.ear.listen(pcm, d, time.Now(), l.detected)
+}
+
+// detected acts on what the ear noticed.
+func (l *listener) detected(event audio.Event) error {
+	switch event {
+	case audio.Onset:
+		return l.onset()
+	case audio.Maybe:
+		l.forget()
+		l.eager = l.hear(l.ctx, l.ear.speech(), l.settings)
+	case audio.Resumed:
+		l.forget()
+	case audio.Done:
+		return l.decided()
+	}
+	return nil
+}
+
+// onset notes that the caller begins to speak, which ends the answer that is being given. When nothing of that was heard,
+// the caller is going on with the turn before: then both are one, and are recognised as one, since words are recognised
+// better in their sentence than without it.
+func (l *listener) onset() error {
+	d := l.settings.Detection
+	l.item, l.resumes = newID("item"), nil
+	if d.Interrupt {
+		l.interrupt(time.Now(), l.limits)
+	}
+	l.ear.begin(d.Padding)
+	at := l.ear.from
+	if l.last != nil && errors.Is(context.Cause(l.last.ctx), errContinued) && l.ear.at(at-l.lastFrom) <= longestResumed {
+		l.resumes, l.ear.from = l.last, l.lastFrom
+	}
+	return l.Call.Send(l.ctx, transport.SpeechStarted{Item: l.item, At: l.ear.at(at)})
+}
+
+// longestResumed is how long ago a turn may have begun that the caller goes on with: what is recognised as one should stay
+// within the 30 s that Whisper hears at once.
+const longestResumed = 20 * time.Second
+
+// decided hands on the turn that the caller has just ended by falling silent.
+func (l *listener) decided() error {
+	now := time.Now()
+	captured, received := l.ear.endOfSpeech()
+	clock := budget.NewTurn(captured)
+	clock.Mark(budget.Received, received)
+	clock.Mark(budget.Decided, now)
+
+	h := l.eager
+	l.eager = nil
+	if h == nil {
+		h = l.hear(l.ctx, l.ear.speech(), l.settings)
+	}
+	if err := l.Call.Send(l.ctx, transport.SpeechStopped{Item: l.item, At: l.ear.at(l.ear.ends.Position())}); err != nil {
+		return err
+	}
+	return l.take(h, clock, l.settings.Detection.Respond)
+}
+
+// commit hands on what the caller has said since the last turn.
+func (l *listener) commit(in transport.Commit) error {
+	pcm := l.ear.uncommitted()
+	if l.item != "" && l.settings.Detection != nil {
+		pcm = l.ear.speech() // from where the speech began, which may be the turn before
+	}
+	if len(pcm) < audio.Samples(100*time.Millisecond, audio.SpeechRate) {
+		return l.fault(in.Ref, "input_audio_buffer_commit_empty", fmt.Sprintf(
+			"The input audio buffer holds %d ms of sound; a turn needs at least 100 ms. Append some first.",
+			pcm.Duration(audio.SpeechRate).Milliseconds()))
+	}
+	if l.item == "" {
+		l.item, l.ear.from = newID("item"), l.ear.since
+	}
+	l.forget()
+	now := time.Now()
+	clock := budget.NewTurn(l.ear.endOf(pcm))
+	clock.Mark(budget.Received, now)
+	clock.Mark(budget.Decided, now)
+	respond := l.settings.Detection != nil && l.settings.Detection.Respond
+	return l.take(l.hear(l.ctx, pcm, l.settings), clock, respond)
+}
+
+// take makes what was said an item of the conversation and a turn.
+func (l *listener) take(h *hearing, clock *budget.Turn, respond bool) error {
+	t := &turn{clock: clock, item: l.item, hearing: h, respond: respond, settings: l.settings}
+	if l.resumes != nil {
+		t.replaces = l.resumes.item
+		l.history.remove(t.replaces)
+		if err := l.Call.Send(l.ctx, transport.Removed{Item: t.replaces}); err != nil {
+			return err
+		}
+	}
+	l.last, l.lastFrom, l.resumes = t, l.ear.from, nil
+	l.ear.commit()
+	l.item, l.full = "", false
+	previous, err := l.history.add(transport.Item{ID: t.item, Role: llm.User})
+	if err != nil {
+		return err
+	}
+	if err := l.Call.Send(l.ctx, transport.Committed{Item: t.item, Previous: previous}); err != nil {
+		return err
+	}
+	if !respond {
+		l.unspoken = clock
+	}
+	return l.enqueue(t, "")
+}
+
+// forget stops the closing pass that was begun too early.
+func (l *listener) forget() {
+	if l.eager != nil {
+		l.eager.stop()
+		l.eager = nil
+	}
+}

@@ -1,0 +1,133 @@
+package realtime
+
+import (
+	"time"
+
+	"riposte/budget"
+	"riposte/llm"
+	"riposte/transport"
+)
+
+// conversation is the name of the call's one conversation.
+func (c *call) conversation() string { return "conv" + c.ID()[len("sess"):] }
+
+// response writes the response object.
+func (c *call) response(r transport.Response, status string, output []item) fields {
+	s := c.current()
+	modalities := []string{"audio"}
+	if r.Written {
+		modalities = []string{"text"}
+	}
+	if output == nil {
+		output = []item{}
+	}
+	return fields{
+		"object": "realtime.response", "id": r.ID, "status": status, "status_details": nil, "output": output,
+		"conversation_id": c.conversation(), "output_modalities": modalities, "max_output_tokens": s.MaxOutputTokens,
+		"audio": fields{"output": fields{"format": s.Audio.Output.Format, "voice": s.Audio.Output.Voice}},
+		"usage": nil, "metadata": r.Metadata,
+	}
+}
+
+// details says why an answer ended as it did.
+func details(out transport.ResponseDone) any {
+	switch out.Status {
+	case transport.Completed:
+		return nil
+	case transport.Failed:
+		return fields{"type": "failed", "error": fields{"type": "server_error", "code": "answer_failed"}}
+	}
+	return fields{"type": out.Status, "reason": out.Reason}
+}
+
+// usage counts tokens. All of ours are of text: sound is recognised and spoken without any.
+func usage(u llm.Usage) fields {
+	return fields{
+		"total_tokens": u.Prompt + u.Output, "input_tokens": u.Prompt, "output_tokens": u.Output,
+		"input_token_details": fields{
+			"text_tokens": u.Prompt, "audio_tokens": 0, "image_tokens": 0, "cached_tokens": u.Cached,
+			"cached_tokens_details": fields{"text_tokens": u.Cached, "audio_tokens": 0, "image_tokens": 0},
+		},
+		"output_token_details": fields{"text_tokens": u.Output, "audio_tokens": 0},
+	}
+}
+
+// textEvent is what the words of an answer are called.
+func textEvent(r transport.Response) string {
+	if r.Written {
+		return "response.output_text"
+	}
+	return "response.output_audio_transcript"
+}
+
+// place adds to f where in the answer it belongs.
+func place(r transport.Response, f fields) fields {
+	f["response_id"], f["item_id"], f["output_index"], f["content_index"] = r.ID, r.Item, 0, 0
+	return f
+}
+
+func part(r transport.Response, text string) fields {
+	p := content{Type: "audio", Transcript: &text}
+	if r.Written {
+		p = content{Type: "text", Text: text}
+	}
+	return place(r, fields{"part": p})
+}
+
+// answerItem writes an answer as an item; text is nil while it is not known.
+func answerItem(r transport.Response, status string, text *string) item {
+	it := item{ID: r.Item, Object: "realtime.item", Type: "message", Status: status, Role: string(llm.Assistant), Content: []content{}}
+	if text == nil {
+		return it
+	}
+	if r.Written {
+		it.Content = append(it.Content, content{Type: "output_text", Text: *text})
+	} else {
+		it.Content = append(it.Content, content{Type: "output_audio", Transcript: text})
+	}
+	return it
+}
+
+// messageItem writes a message that was added in writing.
+func messageItem(m transport.Item) item {
+	kind := "input_text"
+	if m.Role == llm.Assistant {
+		kind = "output_text"
+	}
+	return item{
+		ID: m.ID, Object: "realtime.item", Type: "message", Status: "completed", Role: string(m.Role),
+		Content: []content{{Type: kind, Text: m.Text}},
+	}
+}
+
+// report writes what a turn took. It is our own event: only clients that include it are sent it.
+func report(out transport.TurnReport) fields {
+	stages := fields{}
+	for _, s := range budget.Stages {
+		if d, ok := out.Report.Stages[s]; ok {
+			stages[string(s)] = ms(d)
+		}
+	}
+	marks := fields{}
+	for m, d := range out.Report.Marks {
+		marks[string(m)] = ms(d)
+	}
+	shares := fields{}
+	for _, s := range budget.Stages {
+		shares[string(s)] = ms(out.Report.Plan.Share(s))
+	}
+	return fields{
+		"response_id": out.Response, "item_ids": append([]string{}, out.Items...), "transcript": out.Transcript, "answer": out.Answer,
+		"continued": out.Continued, "verdict": out.Report.Verdict, "blame": out.Report.Blame,
+		"stages_ms": stages, "total_ms": ms(out.Report.Total), "marks_ms": marks, "shares_ms": shares,
+	}
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+func orNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
