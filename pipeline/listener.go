@@ -161,6 +161,9 @@ func (l *listener) configure(settings transport.Settings) error {
 		l.ear.ends.Reset()
 		l.item, l.resumes = "", nil
 	}
+	if settings.Instructions != l.settings.Instructions {
+		l.prepare(l.ctx, settings.Instructions)
+	}
 	l.settings = settings
 	return nil
 }

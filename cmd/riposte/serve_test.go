@@ -70,7 +70,7 @@ func testSettings(t testing.TB, args ...string) *settings {
 // service returns the URL of the shared service.
 func sharedService(t *testing.T) string {
 	t.Helper()
-	for _, m := range []string{"whisper-tiny.en", "smollm2-135m-instruct-q8_0", "piper-en_us-joe-medium", "silero-vad"} {
+	for _, m := range []string{"whisper-tiny.en-q8_0", "smollm2-135m-instruct-q8_0", "piper-en_us-joe-medium", "silero-vad"} {
 		nativetest.File(t, m)
 	}
 	nativetest.LlamaDir(t)

@@ -52,11 +52,11 @@ type settings struct {
 		Apology      string        `default:"Sorry, something went wrong. Please say that again." help:"Spoken when a turn cannot be answered. Empty for silence." group:"talk"`
 		Threshold    float32       `default:"0.5" help:"Speech probability from which sound counts as speech." group:"talk"`
 		Padding      time.Duration `default:"300ms" help:"Sound before speech that is listened to as well." group:"talk"`
-		Silence      time.Duration `default:"500ms" help:"Silence that ends a caller's turn." group:"talk"`
+		Silence      time.Duration `default:"400ms" help:"Silence that ends a caller's turn." group:"talk"`
 	} `embed:"" prefix:"talk-"`
 
 	STT struct {
-		Model    string `default:"whisper-tiny.en" help:"Whisper model: a name from riposte models, or a ggml file." group:"stt"`
+		Model    string `default:"whisper-tiny.en-q8_0" help:"Whisper model: a name from riposte models, or a ggml file." group:"stt"`
 		Language string `default:"en" help:"Language of the callers, such as en; auto lets a multilingual model find out." group:"stt"`
 		Threads  int    `default:"0" help:"Threads for one transcription; 0 is 2, or the cores if fewer." group:"stt"`
 		States   int    `default:"0" help:"Transcriptions at once; 0 is the cores divided by the threads." group:"stt"`

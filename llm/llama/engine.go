@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
-	"os"
 	"runtime"
 	"sync"
 	"time"
@@ -71,9 +70,6 @@ func (e *Engine) Open(ctx context.Context) error {
 	}
 	if err := loadLibrary(e.LibDir, e.Log); err != nil {
 		return err
-	}
-	if p := os.Getenv("OMP_WAIT_POLICY"); p != "passive" && p != "PASSIVE" {
-		e.Log.Warn("OMP_WAIT_POLICY is not passive: threads that wait will spin and slow everything else down", "is", p)
 	}
 
 	began := time.Now()
