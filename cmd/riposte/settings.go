@@ -58,7 +58,7 @@ type settings struct {
 	STT struct {
 		Model    string `default:"whisper-tiny.en-q8_0" help:"Whisper model: a name from riposte models, or a ggml file." group:"stt"`
 		Language string `default:"en" help:"Language of the callers, such as en; auto lets a multilingual model find out." group:"stt"`
-		Threads  int    `default:"0" help:"Threads for one transcription; 0 is 2, or the cores if fewer." group:"stt"`
+		Threads  int    `default:"1" help:"Threads for one transcription. Two are half as fast again on idle cores, and twenty times slower on busy ones, where each waits for the other at every step." group:"stt"`
 		States   int    `default:"0" help:"Transcriptions at once; 0 is the cores divided by the threads." group:"stt"`
 	} `embed:"" prefix:"stt-"`
 
@@ -131,7 +131,8 @@ func (s *settings) Validate() error {
 	check(s.Talk.Threshold > 0 && s.Talk.Threshold <= 1, "talk-threshold is %v: it must be above 0 and at most 1", s.Talk.Threshold)
 	check(s.Talk.Padding >= 0 && s.Talk.Padding <= 5*time.Second, "talk-padding is %v: it must be 0 to 5s", s.Talk.Padding)
 	check(s.Talk.Silence >= 100*time.Millisecond && s.Talk.Silence <= 10*time.Second, "talk-silence is %v: it must be 100ms to 10s", s.Talk.Silence)
-	check(s.STT.Threads >= 0 && s.STT.States >= 0, "stt-threads and stt-states must not be negative")
+	check(s.STT.Threads >= 1, "stt-threads is %d: it must be at least 1", s.STT.Threads)
+	check(s.STT.States >= 0, "stt-states is %d: it must not be negative", s.STT.States)
 	check(s.LLM.Threads >= 0 && s.LLM.Conversations >= 0, "llm-threads and llm-conversations must not be negative")
 	check(s.LLM.Context >= 256, "llm-context is %d: it must be at least 256", s.LLM.Context)
 	check(s.LLM.MaxTokens >= 1 && s.LLM.MaxTokens < s.LLM.Context, "llm-max-tokens is %d: it must be 1 or more, and below llm-context (%d)", s.LLM.MaxTokens, s.LLM.Context)

@@ -21,6 +21,9 @@ const (
 	longest = 30 * audio.SpeechRate
 	// shortest is what speech is filled up to with silence: Whisper wants a second, and an end.
 	shortest = audio.SpeechRate * 11 / 10
+	// brief is the length of speech that is not heard again when the model goes in circles: the first turn of the circle is
+	// all that was said, and a second try would take three times as long, just where an answer is expected at once.
+	brief = 3 * audio.SpeechRate
 	// maxTokens is less than whisper's own limit, half the text context less a few, at which it throws the text away.
 	maxTokens = 216
 )
@@ -94,7 +97,7 @@ func (l *listener) listen(samples []float32, o stt.Options) (saying, error) {
 }
 
 // part hears what one window can hold. It begins with a window that fits; when the model goes in circles or does not come
-// to an end in it, the whole window is the second try.
+// to an end in it, the whole window is the second try, except for brief speech, of which the first turn is taken.
 func (l *listener) part(samples []float32, o stt.Options) (saying, error) {
 	if silent(samples) {
 		return saying{language: o.Language}, nil
@@ -104,7 +107,7 @@ func (l *listener) part(samples []float32, o stt.Options) (saying, error) {
 	}
 	r := request{threads: l.threads, window: fit(len(samples)), tokens: tokenLimit(len(samples)), language: o.Language, prompt: o.Prompt}
 	h, err := l.ear.decode(samples, r)
-	if err == nil && h.astray() && r.window < fullWindow {
+	if err == nil && h.astray() && r.window < fullWindow && !(h.period > 0 && len(samples) < brief) {
 		r.window = fullWindow
 		h, err = l.ear.decode(samples, r)
 	}

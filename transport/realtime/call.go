@@ -16,6 +16,7 @@ import (
 
 // call is one client on one WebSocket. It is a transport.Call.
 type call struct {
+	id     string
 	ws     *websocket.Conn
 	server *Server
 	limits Limits
@@ -45,7 +46,7 @@ func newCall(ws *websocket.Conn, limits Limits, s *Server, model string) *call {
 		model = s.Model
 	}
 	c := &call{
-		ws: ws, server: s, limits: limits,
+		id: id, ws: ws, server: s, limits: limits,
 		in: make(chan message), out: make(chan []byte, limits.Queue), gone: make(chan struct{}),
 		session: newSession(id, model, s.Voice, s.Defaults),
 	}
@@ -54,7 +55,7 @@ func newCall(ws *websocket.Conn, limits Limits, s *Server, model string) *call {
 }
 
 // ID names the call: it is the session's ID on the wire.
-func (c *call) ID() string { return c.session.ID } // never changes
+func (c *call) ID() string { return c.id }
 
 // hold runs the call and returns why it ended, when nothing of it is left.
 func (c *call) hold(ctx context.Context, hold func(context.Context, transport.Call, transport.Settings) error) error {
