@@ -12,6 +12,9 @@ import (
 	"riposte/transport"
 )
 
+// maxHistory bounds the text of one conversation, in bytes. An hour of talk has some 60 kB.
+const maxHistory = 1 << 20
+
 // errNoItem says that an item is not in the conversation.
 var errNoItem = errors.New("no such item in the conversation")
 
@@ -42,6 +45,13 @@ func (h *history) add(it transport.Item) (previous string, err error) {
 	defer h.mu.Unlock()
 	if h.find(it.ID) != nil {
 		return "", fmt.Errorf("item %q is already in the conversation", it.ID)
+	}
+	size := len(it.Text)
+	for _, e := range h.items {
+		size += len(e.text)
+	}
+	if size > maxHistory && it.Text != "" {
+		return "", fmt.Errorf("the conversation would have %d bytes of text; it may have %d", size, maxHistory)
 	}
 	at := len(h.items)
 	switch it.After {

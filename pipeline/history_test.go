@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -49,6 +50,19 @@ func TestHistoryMessages(t *testing.T) {
 	}
 	if _, err := h.add(transport.Item{ID: "x", After: "nowhere"}); err == nil {
 		t.Error("an item was put behind one that does not exist")
+	}
+}
+
+func TestHistoryIsBounded(t *testing.T) {
+	var h history
+	if _, err := h.add(transport.Item{ID: "a", Role: llm.User, Text: strings.Repeat("x", maxHistory)}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.add(transport.Item{ID: "b", Role: llm.User, Text: "more"}); err == nil {
+		t.Error("a full conversation took more")
+	}
+	if _, err := h.add(transport.Item{ID: "c", Role: llm.User}); err != nil {
+		t.Errorf("what is said aloud is always taken: %v", err)
 	}
 }
 

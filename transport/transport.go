@@ -30,6 +30,8 @@ var (
 	ErrSlowReader = errors.New("the caller stopped reading")
 	// ErrShutdown says that the service is going down.
 	ErrShutdown = errors.New("the service is shutting down")
+	// ErrIdle says that the caller did nothing, not even send silence, for longer than the wire's limit.
+	ErrIdle = errors.New("nothing has come from the caller for too long")
 	// ErrExpired says that the call reached the longest time that one may last.
 	ErrExpired = errors.New("the call has reached its longest time")
 )

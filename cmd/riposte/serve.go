@@ -60,6 +60,7 @@ func (s *service) serve(ctx context.Context, listener net.Listener, ready func()
 		Handler:           web.Routes(&s.status, calls),
 		BaseContext:       func(net.Listener) context.Context { return held },
 		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       time.Minute,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
 	failed := make(chan error, 1)

@@ -37,6 +37,7 @@ type settings struct {
 	Calls struct {
 		Max      int           `default:"8" help:"Calls at once. More are refused with 503 and Retry-After." group:"calls"`
 		Lifetime time.Duration `default:"60m" help:"Longest time of a call." group:"calls"`
+		Idle     time.Duration `default:"10m" help:"How long a client may send nothing at all, not even silence." group:"calls"`
 		Grace    time.Duration `default:"10s" help:"How long calls may take to finish a sentence when the service goes down." group:"calls"`
 		Lead     time.Duration `default:"200ms" help:"Sound sent ahead of its playing: it covers jitter, and is what an interruption throws away." group:"calls"`
 		Ahead    time.Duration `default:"400ms" help:"Sound made ahead of its sending." group:"calls"`
@@ -120,6 +121,7 @@ func (s *settings) Validate() error {
 	}
 	check(s.Calls.Max > 0, "calls-max is %d: it must be at least 1", s.Calls.Max)
 	check(s.Calls.Lifetime > 0, "calls-lifetime is %v: it must be more than 0", s.Calls.Lifetime)
+	check(s.Calls.Idle > 0, "calls-idle is %v: it must be more than 0", s.Calls.Idle)
 	check(s.Calls.Lead >= 20*time.Millisecond && s.Calls.Lead <= 2*time.Second, "calls-lead is %v: it must be 20ms to 2s", s.Calls.Lead)
 	check(s.Calls.Ahead >= 20*time.Millisecond && s.Calls.Ahead <= 10*time.Second, "calls-ahead is %v: it must be 20ms to 10s", s.Calls.Ahead)
 	check(s.Calls.Longest >= time.Second, "calls-longest is %v: it must be at least 1s", s.Calls.Longest)
@@ -157,7 +159,7 @@ func (s *settings) limits() pipeline.Limits {
 func (s *settings) wire() realtime.Limits {
 	return realtime.Limits{
 		Message: s.Calls.Message, Append: s.Calls.Append, Write: s.Calls.Slow,
-		Ping: s.Calls.Pong / 3, Pong: s.Calls.Pong, Lifetime: s.Calls.Lifetime,
+		Ping: s.Calls.Pong / 3, Pong: s.Calls.Pong, Idle: s.Calls.Idle, Lifetime: s.Calls.Lifetime,
 	}
 }
 

@@ -25,6 +25,7 @@ type call struct {
 	in   chan message // What came, not read yet.
 	out  chan []byte  // What is to be sent. Closed when nobody sends any more.
 	gone chan struct{}
+	idle *time.Timer // Runs out when nothing comes for too long.
 
 	mu      sync.Mutex
 	session session // What the client sees of its settings.
@@ -63,6 +64,8 @@ func (c *call) hold(ctx context.Context, hold func(context.Context, transport.Ca
 	defer c.end(nil)
 	expiry := time.AfterFunc(c.limits.Lifetime, func() { c.end(transport.ErrExpired) })
 	defer expiry.Stop()
+	c.idle = time.AfterFunc(c.limits.Idle, func() { c.end(transport.ErrIdle) })
+	defer c.idle.Stop()
 
 	var wg sync.WaitGroup
 	wg.Go(func() { c.end(c.read()) })
@@ -100,6 +103,7 @@ func (c *call) read() error {
 		case err != nil:
 			return transport.ErrHungUp
 		}
+		c.idle.Reset(c.limits.Idle)
 		if kind != websocket.TextMessage {
 			data = nil // Receive says what is wrong with it
 		}
@@ -180,6 +184,8 @@ func (c *call) farewell(err error) {
 		return
 	case errors.Is(err, transport.ErrExpired):
 		code, text = "session_expired", fmt.Sprintf("The session has lasted %v, the longest time. Connect again.", c.limits.Lifetime)
+	case errors.Is(err, transport.ErrIdle):
+		code, text = "session_idle", fmt.Sprintf("Nothing has come for %v. Connect again.", c.limits.Idle)
 	case errors.Is(err, transport.ErrShutdown), errors.Is(err, context.Canceled):
 		code, text = "server_shutdown", "The service is shutting down. Connect again."
 	default:
@@ -200,6 +206,8 @@ func (c *call) hangUp(err error) {
 		code, text = websocket.CloseMessageTooBig, fmt.Sprintf("a message may have %d bytes", c.limits.Message)
 	case errors.Is(err, transport.ErrExpired):
 		code, text = websocket.CloseNormalClosure, "the session has expired"
+	case errors.Is(err, transport.ErrIdle):
+		code, text = websocket.CloseNormalClosure, "the session was idle"
 	case errors.Is(err, transport.ErrShutdown), errors.Is(err, context.Canceled):
 		code, text = websocket.CloseGoingAway, "the service is shutting down"
 	default:

@@ -161,6 +161,11 @@ func (e *responseCreate) request(id string) (transport.Inbound, error) {
 		written := p.Modalities[0] == "text"
 		out.Written = &written
 	}
+	if p.Instructions != nil {
+		if err := validInstructions("response.instructions", *p.Instructions); err != nil {
+			return nil, err
+		}
+	}
 	if len(p.Metadata) > 16 {
 		return nil, invalid("response.metadata", "invalid_value", "response.metadata has %d pairs; it may have 16.", len(p.Metadata))
 	}

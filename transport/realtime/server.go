@@ -39,6 +39,7 @@ type Limits struct {
 	Write    time.Duration // How long a client may take to read an event. It defaults to 5 s.
 	Ping     time.Duration // How often a client is asked whether it still reads. It defaults to 10 s.
 	Pong     time.Duration // How long it may take to say so. It defaults to 30 s.
+	Idle     time.Duration // How long a client may send nothing at all. It defaults to 10 minutes.
 	Lifetime time.Duration // How long a call may last. It defaults to 60 minutes, as the protocol says.
 }
 
@@ -50,6 +51,7 @@ func (l Limits) withDefaults() Limits {
 		Write:    cmp.Or(l.Write, 5*time.Second),
 		Ping:     cmp.Or(l.Ping, 10*time.Second),
 		Pong:     cmp.Or(l.Pong, 30*time.Second),
+		Idle:     cmp.Or(l.Idle, 10*time.Minute),
 		Lifetime: cmp.Or(l.Lifetime, 60*time.Minute),
 	}
 }

@@ -331,6 +331,15 @@ func TestCloseCodes(t *testing.T) {
 			t.Errorf("the call ended with %v", err)
 		}
 	})
+	t.Run("nothing comes", func(t *testing.T) {
+		p, ended := serve(t, Limits{Idle: 50 * time.Millisecond}, listen(nil))
+		if code, _ := p.code(); code != "session_idle" {
+			t.Errorf("told of %s", code)
+		}
+		if err := <-ended; !errors.Is(err, transport.ErrIdle) {
+			t.Errorf("the call ended with %v", err)
+		}
+	})
 	t.Run("too long a call", func(t *testing.T) {
 		p, ended := serve(t, Limits{Lifetime: 50 * time.Millisecond}, listen(nil))
 		if code, _ := p.code(); code != "session_expired" {

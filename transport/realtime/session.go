@@ -154,6 +154,12 @@ func (s session) validate(old session, voice string) error {
 	if err := validModalities("session.output_modalities", s.Modalities); err != nil {
 		return err
 	}
+	if err := validInstructions("session.instructions", s.Instructions); err != nil {
+		return err
+	}
+	if t := s.Audio.Input.Transcription; t != nil && len(t.Prompt) > maxPrompt {
+		return invalid("session.audio.input.transcription.prompt", "invalid_value", "The prompt has %d bytes; it may have %d.", len(t.Prompt), maxPrompt)
+	}
 	if s.MaxOutputTokens < 0 || s.MaxOutputTokens > 4096 {
 		return invalid("session.max_output_tokens", "invalid_value", "max_output_tokens is %d; it must be 1 to 4096 or \"inf\".", s.MaxOutputTokens)
 	}
@@ -229,6 +235,19 @@ func (s session) settings(defaults transport.Settings) transport.Settings {
 		}
 	}
 	return out
+}
+
+// The longest texts that a session may bring. Models read far less; these only keep memory bounded.
+const (
+	maxInstructions = 64 << 10
+	maxPrompt       = 4 << 10
+)
+
+func validInstructions(param, text string) error {
+	if len(text) > maxInstructions {
+		return invalid(param, "invalid_value", "The instructions have %d bytes; they may have %d.", len(text), maxInstructions)
+	}
+	return nil
 }
 
 func validModalities(param string, m []string) error {
