@@ -37,6 +37,10 @@ var shared struct {
 }
 
 func TestMain(m *testing.M) {
+	if os.Getenv(beMain) != "" {
+		main()
+		os.Exit(0)
+	}
 	code := m.Run()
 	if shared.stop != nil {
 		if err := shared.stop(); err != nil {
@@ -51,6 +55,29 @@ func TestMain(m *testing.M) {
 		}
 	}
 	os.Exit(code)
+}
+
+// beMain is the environment variable that makes this test binary behave as the command.
+const beMain = "RIPOSTE_TEST_BE_MAIN"
+
+// OpenMP is told not to spin, whatever the environment lacked.
+func TestWaitsPassively(t *testing.T) {
+	cmd := exec.Command(os.Args[0], "--version")
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "OMP_") && !strings.HasPrefix(v, "GOMP_") {
+			cmd.Env = append(cmd.Env, v)
+		}
+	}
+	cmd.Env = append(cmd.Env, beMain+"=1", "OMP_DISPLAY_ENV=verbose")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	// It is told twice: once before the process has started itself again, once after.
+	_, last, _ := strings.Cut(string(out[strings.LastIndex(string(out), "GOMP_SPINCOUNT"):]), "=")
+	if !strings.HasPrefix(strings.TrimSpace(last), "'0'") {
+		t.Errorf("OpenMP spins:\n%s", out)
+	}
 }
 
 // testSettings are the settings that the arguments make, over defaults that answer the same each time.

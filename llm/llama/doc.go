@@ -6,5 +6,5 @@
 //
 // llama.cpp is loaded from shared objects without cgo, so the package builds without a C compiler. Its CPU code runs on
 // OpenMP, whose threads by default spin while they wait, which ruins every other engine on a machine with few cores:
-// the process has to be started with OMP_WAIT_POLICY=passive, or to set it before libgomp is loaded, as package whisper does.
+// the process has to be started with OMP_WAIT_POLICY=passive.
 package llama

@@ -115,14 +115,6 @@ static int ear_language(struct whisper_context *ctx, ear *e, const struct whispe
 	return whisper_lang_auto_detect_with_state(ctx, e->state, 0, given->n_threads, NULL);
 }
 
-// OpenMP's threads spin while they wait for each other, for ever if need be, and a machine with anything else to do pays
-// tenfold for it. libgomp reads how to wait once, when it is loaded; what stands in this section runs even before that.
-#ifdef __linux__
-static void wait_passively(void) { setenv("OMP_WAIT_POLICY", "passive", 0); }
-
-__attribute__((section(".preinit_array"), used)) static void (*const wait_first)(void) = wait_passively;
-#endif
-
 // whisper logs through one function for the whole process, on the thread that called it. The lines are kept per thread
 // until that thread asks for them; what does not fit is lost.
 static __thread char log_text[8192];

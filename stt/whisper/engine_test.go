@@ -8,7 +8,6 @@ import (
 	"errors"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -353,28 +352,5 @@ func TestLogIsKept(t *testing.T) {
 	open(t, &Engine{States: 1, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	if !strings.Contains(log.String(), "loading model") {
 		t.Errorf("the log holds %q", log.String())
-	}
-}
-
-// TestWaitsPassively starts this test binary anew, for libgomp to tell how it will wait, and for its silence on the error
-// output when a model is loaded.
-func TestWaitsPassively(t *testing.T) {
-	cmd := exec.Command(os.Args[0], "-test.run=^TestLogIsKept$")
-	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, "OMP_") {
-			cmd.Env = append(cmd.Env, v)
-		}
-	}
-	cmd.Env = append(cmd.Env, "OMP_DISPLAY_ENV=true")
-	var told bytes.Buffer
-	cmd.Stderr = &told
-	if err := cmd.Run(); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(told.String(), "OMP_WAIT_POLICY = 'PASSIVE'") {
-		t.Errorf("libgomp says %q", told.String())
-	}
-	if strings.Contains(told.String(), "whisper") {
-		t.Errorf("whisper speaks on the error output: %q", told.String())
 	}
 }
