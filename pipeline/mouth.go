@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"riposte/audio"
@@ -18,7 +19,11 @@ type mouth struct {
 	resampler *audio.Resampler
 	frame     int       // Samples in a frame.
 	rest      audio.PCM // Sound that does not fill a frame yet.
+	ended     bool      // What was said last ended a sentence.
 }
+
+// sentencePause is the silence between sentences. Voices leave some 110 ms behind a full stop; talkers leave 200 to 400.
+const sentencePause = 150 * time.Millisecond
 
 func newMouth(voice tts.Synthesizer, settings transport.Settings, sounds chan<- sound) (*mouth, error) {
 	r, err := audio.OpenResampler(voice.Rate(), settings.Rate)
@@ -34,6 +39,13 @@ func newMouth(voice tts.Synthesizer, settings transport.Settings, sounds chan<- 
 // say speaks a clause. It returns early when the answer is no longer wanted; when the voice fails, the answer ends.
 func (m *mouth) say(c clause) {
 	t := c.turn
+	if m.ended {
+		pause := make(audio.PCM, audio.Samples(sentencePause, m.settings.Rate))
+		if m.send(&clause{turn: t}, pause, false) != nil { // without the text: it belongs to what was said before
+			return
+		}
+	}
+	m.ended, _ = endMark(strings.TrimSpace(c.text))
 	for pcm, err := range m.voice.Speak(t.ctx, c.text, tts.Options{Speed: m.settings.Speed}) {
 		if err != nil {
 			t.end(fmt.Errorf("voice: %w", err)) // does nothing to an answer that has ended already

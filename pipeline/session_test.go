@@ -88,6 +88,22 @@ func TestPace(t *testing.T) {
 	})
 }
 
+// Sentences that are spoken one by one have a pause between them, and it counts as sound of the first.
+func TestSentencePause(t *testing.T) {
+	e := quick()
+	e.says = "This is the first whole sentence. And this is the second one of them."
+	session(t, e, nil, func(l *line) {
+		l.speak(600*ms, 7000*ms)
+		done := told[transport.ResponseDone](l)
+		if len(done) != 1 {
+			t.Fatalf("the answers ended as %+v", done)
+		}
+		if want := time.Duration(len(e.says))*letter + sentencePause; done[0].Voice != want {
+			t.Errorf("the answer sounded for %v, want %v", done[0].Voice, want)
+		}
+	})
+}
+
 // The model stops when the voice has enough to speak, and the voice when the caller has enough to hear.
 func TestBackPressure(t *testing.T) {
 	e := quick()
@@ -265,9 +281,10 @@ func TestDrain(t *testing.T) {
 		if !strings.HasSuffix(text, ".") || len(text) > 4*len("This is one whole sentence of it. ") {
 			t.Errorf("the answer ended with %q", text)
 		}
-		want := time.Duration(len(done[0].Text)) * letter
-		if done[0].Voice != want {
-			t.Errorf("%v of the sentence sounded, want %v", done[0].Voice, want)
+		sentences := strings.Count(done[0].Text, ".")
+		want := time.Duration(len(done[0].Text))*letter + time.Duration(sentences-1)*sentencePause
+		if more := done[0].Voice - want; more < 0 || more > sentencePause {
+			t.Errorf("%v sounded, want the %v of its sentences and at most the pause behind them", done[0].Voice, want)
 		}
 		close(l.hang)
 	})
