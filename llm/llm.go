@@ -3,7 +3,16 @@ package llm
 
 import (
 	"context"
+	"errors"
 	"iter"
+)
+
+// What a generator may fail with that the caller can do something about.
+var (
+	// ErrTooLong reports that not even the instructions and the last message fit into the model's context.
+	ErrTooLong = errors.New("the conversation does not fit into the model's context")
+	// ErrBusy reports that as many requests wait as may wait.
+	ErrBusy = errors.New("the language model has too many requests waiting")
 )
 
 // Role says who a message is from.

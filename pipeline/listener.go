@@ -26,13 +26,15 @@ type listener struct {
 	resumes  *turn        // That same turn, when what is being said goes on with it.
 	eager    *hearing     // The closing pass over it, begun when it seemed to be over.
 	full     bool         // The caller was told that no more sound can be kept.
+	reading  func()       // Stops the model's reading of its instructions.
 	unspoken *budget.Turn // The clock of what was committed and is not answered.
 }
 
 func newListener(s *Session, ctx context.Context, limits Limits, turns chan<- *turn) *listener {
 	return &listener{
 		Session: s, ctx: ctx, limits: limits, turns: turns, settings: s.Settings,
-		ear: newEar(s.VAD, limits.Utterance+5*time.Second), // some silence lies before and behind an utterance
+		ear:     newEar(s.VAD, limits.Utterance+5*time.Second), // some silence lies before and behind an utterance
+		reading: s.prepare(ctx, s.Settings.Instructions),
 	}
 }
 
@@ -162,7 +164,8 @@ func (l *listener) configure(settings transport.Settings) error {
 		l.item, l.resumes = "", nil
 	}
 	if settings.Instructions != l.settings.Instructions {
-		l.prepare(l.ctx, settings.Instructions)
+		l.reading() // the old ones are not needed any more
+		l.reading = l.prepare(l.ctx, settings.Instructions)
 	}
 	l.settings = settings
 	return nil

@@ -65,25 +65,27 @@ func (s *Session) Run(ctx context.Context) error {
 	s.group.Go(func() error { defer close(sounds); return s.speak(ctx, clauses, sounds) })
 	s.group.Go(func() error { return s.play(ctx, limits, sounds) })
 	s.group.Go(func() error { return s.drain(ctx) })
-	s.prepare(ctx, s.Settings.Instructions)
 	return s.group.Wait()
 }
 
 // prepare has the model read its instructions before there is anything to answer, so that the first turn does not have
-// to wait for that.
-func (s *Session) prepare(ctx context.Context, instructions string) {
+// to wait for that. It stops when stop is called.
+func (s *Session) prepare(ctx context.Context, instructions string) (stop context.CancelFunc) {
+	ctx, stop = context.WithCancel(ctx)
 	if instructions == "" {
-		return
+		return stop
 	}
 	s.group.Go(func() error {
+		defer stop()
 		r := llm.Request{Conversation: s.Call.ID(), Messages: []llm.Message{{Role: llm.System, Text: instructions}}, MaxTokens: 1}
 		for _, err := range s.LLM.Generate(ctx, r) {
 			if err != nil && ctx.Err() == nil {
-				s.Log.Warn("the model could not read its instructions ahead", "call", s.Call.ID(), "err", err)
+				s.Log.Debug("the model could not read its instructions ahead", "call", s.Call.ID(), "err", err)
 			}
 		}
 		return nil
 	})
+	return stop
 }
 
 // listen takes what the caller says and does, and hands on each turn once it is decided.

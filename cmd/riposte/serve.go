@@ -54,7 +54,8 @@ func (s *service) serve(ctx context.Context, listener net.Listener, ready func()
 
 	calls := &realtime.Server{
 		Hold: s.hold, Admit: s.admit, Defaults: s.settings.call(), Model: s.settings.LLM.Model, Voice: s.settings.TTS.Voice,
-		Origins: s.settings.Origins, Limits: s.settings.wire(), Log: s.log,
+		Language: func(code string) bool { return s.engines.stt.Knows(code) }, // asked by calls only, so after loading
+		Origins:  s.settings.Origins, Limits: s.settings.wire(), Log: s.log,
 	}
 	server := &http.Server{
 		Handler:           web.Routes(&s.status, calls),

@@ -218,7 +218,7 @@ func (e *Engine) Load() Load {
 	return *e.loop.load.Load()
 }
 
-// Generate implements llm.Generator. Its errors are ErrClosed, ErrBusy, ErrNoMessages, ErrTooLong, what ended ctx, and
+// Generate implements llm.Generator. Its errors are ErrClosed, llm.ErrBusy, ErrNoMessages, llm.ErrTooLong, what ended ctx, and
 // what llama.cpp fails with. A conversation that is longer than the context loses its oldest messages but for the
 // system's; an answer without MaxTokens may fill what is left of the context. A reader that does not read stops only
 // its own answer.
@@ -252,7 +252,7 @@ func (e *Engine) prepare(ctx context.Context, r llm.Request) (*sequence, *loop, 
 		most, reserve = e.ContextTokens, e.ContextTokens/4
 	}
 	tokens, err := e.ask.build(r.Messages, e.ContextTokens-min(reserve, e.ContextTokens/2))
-	if errors.Is(err, ErrTooLong) {
+	if errors.Is(err, llm.ErrTooLong) {
 		// A shorter answer is better than none.
 		tokens, err = e.ask.build(r.Messages, e.ContextTokens-e.ContextTokens/8)
 	}

@@ -225,7 +225,7 @@ func TestEngineTakesAnyConversation(t *testing.T) {
 			t.Errorf("%v: err = %v", m, a.err)
 		}
 	}
-	if a := ask(t.Context(), e, llm.Request{Messages: []llm.Message{user(strings.Repeat("word ", 2000))}}); !errors.Is(a.err, ErrTooLong) {
+	if a := ask(t.Context(), e, llm.Request{Messages: []llm.Message{user(strings.Repeat("word ", 2000))}}); !errors.Is(a.err, llm.ErrTooLong) {
 		t.Errorf("err = %v", a.err)
 	}
 	for _, s := range []llm.Sampling{{Temperature: -1}, {Temperature: 1e30}, {TopK: -5, Temperature: 1}, {TopP: 7, Temperature: 1}, {MinP: 2, Temperature: 1}, {RepeatPenalty: -3}} {

@@ -5,12 +5,8 @@ import "errors"
 var (
 	// ErrClosed reports that the engine was closed, or is not open yet.
 	ErrClosed = errors.New("the language model is closed")
-	// ErrBusy reports that as many requests wait as may wait.
-	ErrBusy = errors.New("the language model has too many requests waiting")
 	// ErrNoMessages reports a request in which nobody says anything.
 	ErrNoMessages = errors.New("a conversation needs at least one message with text")
-	// ErrTooLong reports that not even the system prompt and the last message fit into the context of a conversation.
-	ErrTooLong = errors.New("the conversation does not fit into the model's context")
 	// ErrBadModel reports a model file that is damaged, or no model file at all.
 	ErrBadModel = errors.New("not a usable GGUF model file")
 	// ErrLibrary reports that llama.cpp is missing, damaged, or not the version this program was written for.

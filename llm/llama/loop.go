@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"sync/atomic"
+
+	"riposte/llm"
 )
 
 // loop answers everybody. All of its fields but the channels and the counters belong to the goroutine that runs it.
@@ -102,7 +104,7 @@ func (l *loop) busy() bool {
 
 func (l *loop) accept(s *sequence) {
 	if len(l.waiting) >= l.room {
-		s.end("", ErrBusy)
+		s.end("", llm.ErrBusy)
 		return
 	}
 	s.slot = -1

@@ -303,7 +303,7 @@ func TestLoopRefusesTooMany(t *testing.T) {
 				r := hear(t, l, newSequence(t.Context(), fmt.Sprint(i), text, 50, 100), nil)
 				mu.Lock()
 				defer mu.Unlock()
-				if errors.Is(r.err, ErrBusy) {
+				if errors.Is(r.err, llm.ErrBusy) {
 					busy++
 				} else if want := wantAnswer(text, 50); r.text != want || r.err != nil {
 					t.Errorf("%q, %v, want %q", r.text, r.err, want)

@@ -64,7 +64,7 @@ func (p *prompter) build(messages []llm.Message, room int) ([]token, error) {
 		}
 		if !more {
 			return nil, fmt.Errorf("%w: the system prompt and the last message are %d tokens, %d fit: shorten them or allow more context",
-				ErrTooLong, len(tokens), room)
+				llm.ErrTooLong, len(tokens), room)
 		}
 		least += block
 	}

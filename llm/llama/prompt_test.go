@@ -111,7 +111,7 @@ func TestPromptTooLong(t *testing.T) {
 		"last message":  append(talk(5), llm.Message{Role: llm.User, Text: strings.Repeat("so ", 100)}),
 		"system prompt": append([]llm.Message{{Role: llm.System, Text: strings.Repeat("be ", 100)}}, talk(5)...),
 	} {
-		if _, err := p.build(m, 60); !errors.Is(err, ErrTooLong) {
+		if _, err := p.build(m, 60); !errors.Is(err, llm.ErrTooLong) {
 			t.Errorf("%s: err = %v", name, err)
 		}
 	}

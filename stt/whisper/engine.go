@@ -71,6 +71,9 @@ func (e *Engine) Open(ctx context.Context) error {
 	return nil
 }
 
+// Knows reports whether callers may speak the language, an ISO 639-1 code, to the model. The engine must be open.
+func (e *Engine) Knows(language string) bool { return e.model != nil && e.model.knows(language) }
+
 // Close ends every transcription with ErrClosed, waits until the last recogniser has stopped and frees the model.
 // It may be called again, but not at the same time.
 func (e *Engine) Close() error {

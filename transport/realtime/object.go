@@ -1,6 +1,7 @@
 package realtime
 
 import (
+	"errors"
 	"time"
 
 	"riposte/budget"
@@ -35,9 +36,20 @@ func details(out transport.ResponseDone) any {
 	case transport.Completed:
 		return nil
 	case transport.Failed:
-		return fields{"type": "failed", "error": fields{"type": "server_error", "code": "answer_failed"}}
+		return fields{"type": "failed", "error": failure(out.Err)}
 	}
 	return fields{"type": out.Status, "reason": out.Reason}
+}
+
+// failure says what was wrong, where the client can mend it; the rest is in the service's log.
+func failure(err error) fields {
+	switch {
+	case errors.Is(err, llm.ErrTooLong):
+		return fields{"type": "invalid_request_error", "code": "context_length_exceeded", "message": err.Error()}
+	case errors.Is(err, llm.ErrBusy):
+		return fields{"type": "server_error", "code": "server_busy", "message": err.Error()}
+	}
+	return fields{"type": "server_error", "code": "answer_failed", "message": "The answer could not be made or spoken."}
 }
 
 // usage counts tokens. All of ours are of text: sound is recognised and spoken without any.

@@ -80,6 +80,9 @@ func (c *call) update(ctx context.Context, e *sessionUpdate) (transport.Inbound,
 	c.mu.Lock()
 	next, err := c.session.update(e.Session, c.server.Defaults, c.server.Voice)
 	if err == nil {
+		err = c.server.hears(next)
+	}
+	if err == nil {
 		c.session = next
 	}
 	c.mu.Unlock()
@@ -90,6 +93,16 @@ func (c *call) update(ctx context.Context, e *sessionUpdate) (transport.Inbound,
 		return nil, err
 	}
 	return transport.Configure{Settings: next.settings(c.server.Defaults)}, nil
+}
+
+// hears refuses a session in a language that the recogniser does not know.
+func (s *Server) hears(next session) error {
+	t := next.Audio.Input.Transcription
+	if s.Language == nil || t == nil || t.Language == "" || s.Language(t.Language) {
+		return nil
+	}
+	return invalid("session.audio.input.transcription.language", "invalid_value",
+		"The recogniser does not know the language %q: name one that it knows, such as \"en\", or none.", t.Language)
 }
 
 // sound takes a piece of the caller's sound.

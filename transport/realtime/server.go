@@ -23,10 +23,11 @@ type Server struct {
 	Hold func(ctx context.Context, c transport.Call, s transport.Settings) error
 	// Admit takes a place for a call, or says why there is none: a *Refusal.
 	Admit    func() (release func(), err error)
-	Defaults transport.Settings // What calls begin with.
-	Model    string             // What clients are told answers them, unless they ask for another name.
-	Voice    string             // The name of the voice.
-	Origins  []string           // Pages of other origins that may connect; "*" is any.
+	Defaults transport.Settings     // What calls begin with.
+	Model    string                 // What clients are told answers them, unless they ask for another name.
+	Voice    string                 // The name of the voice.
+	Language func(code string) bool // Whether callers may speak it. nil takes any.
+	Origins  []string               // Pages of other origins that may connect; "*" is any.
 	Limits   Limits
 	Log      *slog.Logger
 }

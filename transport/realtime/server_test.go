@@ -49,7 +49,7 @@ func serve(t *testing.T, limits Limits, hold func(context.Context, transport.Cal
 			return err
 		},
 		Admit: func() (func(), error) { return func() {}, nil }, Defaults: defaults(), Model: "m", Voice: "joe",
-		Limits: limits, Log: slog.New(slog.DiscardHandler),
+		Limits: limits, Log: slog.New(slog.DiscardHandler), Language: func(code string) bool { return code == "en" },
 	}
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
@@ -146,6 +146,7 @@ func TestWrongEvents(t *testing.T) {
 		{`{"type":"input_audio_buffer.append","audio":"","event_id":"empty"}`, "missing_required_parameter", "empty"},
 		{`{"type":"input_audio_buffer.append","audio":"AAECAwQFBgcICQ==","event_id":"long"}`, "audio_too_long", "long"},
 		{`{"type":"session.update","session":{"audio":{"input":{"format":{"type":"audio/mp3"}}}},"event_id":"format"}`, "invalid_value", "format"},
+		{`{"type":"session.update","session":{"audio":{"input":{"transcription":{"language":"klingon"}}}},"event_id":"tlh"}`, "invalid_value", "tlh"},
 		{`{"type":"session.update","event_id":"bare"}`, "missing_required_parameter", "bare"},
 		{`{"type":"conversation.item.create","item":{"type":"message","role":"boss","content":[]},"event_id":"role"}`, "invalid_value", "role"},
 		{`{"type":"conversation.item.create","item":{"type":"message","role":"user","content":[]},"event_id":"none"}`, "missing_required_parameter", "none"},
