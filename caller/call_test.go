@@ -578,7 +578,7 @@ func TestAddress(t *testing.T) {
 		{"ws://host:8080/", "m 1", "ws://host:8080/v1/realtime?model=m+1"},
 		{"https://host/other?key=1", "", "wss://host/other?key=1"},
 		{"http://host", "", "ws://host/v1/realtime"},
-		{"host:8080", "", ""},
+		{"host:8080", "", "ws://host:8080/v1/realtime"},
 		{"ftp://host", "", ""},
 		{"ws://", "", ""},
 		{"", "", ""},

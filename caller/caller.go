@@ -66,7 +66,11 @@ func (c *Caller) Dial(ctx context.Context) (*Call, error) {
 
 // address returns the URL to connect to.
 func (c *Caller) address() (string, error) {
-	u, err := url.Parse(c.URL)
+	where := c.URL
+	if !strings.Contains(where, "://") {
+		where = "ws://" + where // as in 127.0.0.1:8080
+	}
+	u, err := url.Parse(where)
 	if err != nil {
 		return "", fmt.Errorf("the server's URL: %w", err)
 	}

@@ -42,12 +42,12 @@ func newEar(vad audio.VAD, keep time.Duration) *ear {
 	}
 }
 
-// take brings sound in and returns it at audio.SpeechRate.
-func (e *ear) take(snd transport.Sound) (audio.PCM, error) {
+// arrive notes that sound has come. Its parts are then taken in, one after the other.
+func (e *ear) arrive(snd transport.Sound) error {
 	if e.rate != snd.Rate {
 		r, err := audio.OpenResampler(snd.Rate, audio.SpeechRate)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		e.close()
 		e.came += audio.Duration(int(e.samples), max(e.rate, 1))
@@ -57,9 +57,14 @@ func (e *ear) take(snd transport.Sound) (audio.PCM, error) {
 	// What arrived is counted at the rate at which it came: the resampler holds some back, but that has arrived as well.
 	arrived := audio.Samples(e.came+audio.Duration(int(e.samples), e.rate), audio.SpeechRate)
 	e.clock.Arrived(arrived-int(e.clock.Position()), snd.At)
-	pcm := e.resampler.Write(snd.PCM)
+	return nil
+}
+
+// take brings a part of what has come in and returns it at audio.SpeechRate.
+func (e *ear) take(part audio.PCM) audio.PCM {
+	pcm := e.resampler.Write(part)
 	e.tape.Write(pcm)
-	return pcm, nil
+	return pcm
 }
 
 // listen steps through the frames of pcm, which take has returned, and calls on for each event.
@@ -76,7 +81,7 @@ func (e *ear) listen(pcm audio.PCM, d *transport.Detection, now time.Time, on fu
 		if v := e.ends.LastVoiced(); v != e.voiced {
 			e.voiced, e.received = v, now
 		}
-		e.frame = append(e.frame[:0], e.frame[audio.VADFrame:]...)
+		e.frame = append(e.frame[:0], e.frame[audio.VADFrame:]...) // parts are short, so this moves little
 		if event == audio.None {
 			continue
 		}

@@ -79,6 +79,13 @@ func (h *history) remove(id string) {
 	h.items = slices.DeleteFunc(h.items, func(e *entry) bool { return e.id == id })
 }
 
+// has reports whether an item is part of the conversation.
+func (h *history) has(id string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.find(id) != nil
+}
+
 // setText says what an item is, once that is known. It reports false when the item is not there any more.
 func (h *history) setText(id, text string) bool {
 	h.mu.Lock()
@@ -113,6 +120,9 @@ func (h *history) truncate(id string, heard time.Duration) error {
 	if e.role != llm.Assistant {
 		return fmt.Errorf("item %q is not an answer: only answers can be truncated", id)
 	}
+	if len(e.spoken) == 0 {
+		return fmt.Errorf("item %q was not spoken: there is no sound to truncate", id)
+	}
 	var all time.Duration
 	for _, s := range e.spoken {
 		all += s.sound
@@ -136,8 +146,8 @@ func (h *history) unanswered() bool {
 	return false
 }
 
-// messages returns the conversation for the model, under the given instructions. What the caller said in several turns
-// without having heard an answer is one message: templates want the roles to alternate.
+// messages returns the conversation for the model, under the given instructions. Each item is a message of its own, so that
+// a model whose context is full can do without the oldest.
 func (h *history) messages(instructions string) []llm.Message {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -147,10 +157,6 @@ func (h *history) messages(instructions string) []llm.Message {
 	}
 	for _, e := range h.items {
 		if e.text == "" {
-			continue
-		}
-		if n := len(out); n > 0 && out[n-1].Role == e.role && e.role != llm.System {
-			out[n-1].Text += " " + e.text
 			continue
 		}
 		out = append(out, llm.Message{Role: e.role, Text: e.text})

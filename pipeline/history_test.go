@@ -36,7 +36,9 @@ func TestHistoryMessages(t *testing.T) {
 	want := []llm.Message{
 		{Role: llm.System, Text: "be brief"},
 		{Role: llm.System, Text: "be kind"},
-		{Role: llm.User, Text: "hello hi are you there"},
+		{Role: llm.User, Text: "hello"},
+		{Role: llm.User, Text: "hi"},
+		{Role: llm.User, Text: "are you there"},
 		{Role: llm.Assistant, Text: "yes"},
 	}
 	if diff := cmp.Diff(want, h.messages("be brief")); diff != "" {

@@ -97,17 +97,16 @@ func (l *listener) enqueue(t *turn, ref string) error {
 	t.respond = t.respond && !l.isDraining()
 	t.answer.ID, t.answer.Item = newID("resp"), newID("item")
 	t.answer.Written, t.answer.Encoding = t.settings.Written, t.settings.Encoding
-	l.live.add(t)
-	select {
-	case l.turns <- t:
-		return nil
-	default:
-		l.live.remove(t)
-		t.end(errCancelled)
-		close(t.settled)
-		return l.fault(ref, "too_many_turns", fmt.Sprintf(
-			"%d turns wait for an answer already: this one will not get any.", cap(l.turns)))
+	if t.respond && len(l.live.answering()) >= l.limits.Turns {
+		t.respond = false // it is still heard, and stays in the conversation
+		err := l.fault(ref, "too_many_turns", fmt.Sprintf(
+			"%d turns wait for an answer already: this one will not get its own.", l.limits.Turns))
+		if err != nil {
+			return err
+		}
 	}
+	l.live.add(t)
+	return put(l.ctx, l.turns, t)
 }
 
 // cancel ends the answer that is being given.
@@ -147,6 +146,12 @@ func (l *listener) add(in transport.Add) error {
 
 // truncate corrects what was heard of an answer.
 func (l *listener) truncate(in transport.Truncate) error {
+	for _, t := range l.live.all() {
+		if t.answer.Item == in.Item { // it is not known yet what was heard of it
+			t.cutAt(in.Heard)
+			return l.Call.Send(l.ctx, transport.Truncated{Item: in.Item, Heard: in.Heard})
+		}
+	}
 	switch err := l.history.truncate(in.Item, in.Heard); {
 	case errors.Is(err, errNoItem):
 		return l.fault(in.Ref, "item_truncate_invalid_item_id", err.Error())

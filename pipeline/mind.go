@@ -77,6 +77,9 @@ func (m *mind) listenTo(ctx context.Context, t *turn) (failed, err error) {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
+	if h.err != nil && !m.history.has(t.item) {
+		return nil, nil // the caller went on, and it is heard as part of the next turn
+	}
 	if h.err != nil {
 		m.Log.Error("the recogniser failed", "call", m.Call.ID(), "err", h.err)
 		return h.err, m.Call.Send(ctx, transport.TranscriptionFailed{Item: t.item, Err: h.err})

@@ -121,7 +121,7 @@ func (p *player) settle(t *turn) string {
 	p.wait(t, p.pacer.Queued(time.Now()))
 	now := time.Now()
 	if t.ctx.Err() == nil {
-		return p.history.setSpoken(t.answer.Item, p.spoken, p.pacer.Played(now)-p.before)
+		return p.history.setSpoken(t.answer.Item, p.spoken, t.atMost(p.pacer.Played(now)-p.before))
 	}
 	if n := len(p.spoken); n > 0 {
 		// The last clause was cut off, and how long its sound would have been nobody knows: voices speak some 16 letters
@@ -133,5 +133,5 @@ func (p *player) settle(t *turn) string {
 	if errors.Is(context.Cause(t.ctx), errContinued) {
 		heard = 0
 	}
-	return p.history.setSpoken(t.answer.Item, p.spoken, heard)
+	return p.history.setSpoken(t.answer.Item, p.spoken, t.atMost(heard))
 }

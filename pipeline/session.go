@@ -56,7 +56,7 @@ func (s *Session) Run(ctx context.Context) error {
 	s.draining = make(chan struct{})
 	limits := s.Limits.withDefaults()
 
-	turns := make(chan *turn, limits.Turns)
+	turns := make(chan *turn, 2*limits.Turns) // those that want no answer any more wait as well
 	clauses := make(chan clause, limits.Clauses)
 	sounds := make(chan sound, max(1, limits.Ahead/frameLength))
 

@@ -1,9 +1,12 @@
 package pipeline
 
 import (
+	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,7 +14,9 @@ import (
 	"riposte/audio"
 	"riposte/budget"
 	"riposte/llm"
+	"riposte/stt"
 	"riposte/transport"
+	"riposte/tts"
 )
 
 // A turn's clock starts at the last voiced sample and each stage is charged with its own time.
@@ -378,4 +383,111 @@ func TestFasterThanRealTime(t *testing.T) {
 			t.Errorf("only %v were heard", heard[0].Speech)
 		}
 	})
+}
+
+// loud returns voiced sound of the given length, and silence behind it.
+func loud(voiced, silence time.Duration) audio.PCM {
+	pcm := make(audio.PCM, audio.Samples(voiced+silence, rate))
+	for i := range audio.Samples(voiced, rate) {
+		pcm[i] = int16(i % 7000)
+	}
+	return pcm
+}
+
+// Several turns that come at once, as after a stall of the network, are all heard and are answered together.
+func TestBurst(t *testing.T) {
+	e := quick()
+	session(t, e, nil, func(l *line) {
+		for range 10 {
+			l.in <- transport.Sound{PCM: loud(1500*ms, time.Second), Rate: rate, At: time.Now()}
+		}
+		time.Sleep(15 * time.Second)
+		if faults := told[transport.Fault](l); len(faults) > 0 {
+			t.Errorf("the caller was told of %+v", faults)
+		}
+		done := told[transport.ResponseDone](l)
+		if len(done) != 1 || done[0].Status != transport.Completed {
+			t.Fatalf("the answers ended as %+v", done)
+		}
+		var heard time.Duration
+		gone := map[string]bool{}
+		for _, r := range told[transport.Removed](l) {
+			gone[r.Item] = true
+		}
+		for _, h := range told[transport.Transcribed](l) {
+			if !gone[h.Item] {
+				heard += h.Speech
+			}
+		}
+		if heard < 15*time.Second {
+			t.Errorf("only %v of 15 s of speech were heard", heard)
+		}
+	})
+}
+
+// A turn that does not end is cut at the limit, and nothing of it is lost.
+func TestEndlessTurn(t *testing.T) {
+	e := quick()
+	session(t, e, func(s *Session) { s.Limits.Utterance = 10 * time.Second }, func(l *line) {
+		l.speak(25*time.Second, 2*time.Second)
+		var heard time.Duration
+		for _, h := range told[transport.Transcribed](l) {
+			heard += h.Speech
+			if h.Speech > 11*time.Second {
+				t.Errorf("a turn of %v, want at most 10 s", h.Speech)
+			}
+		}
+		if heard < 25*time.Second {
+			t.Errorf("only %v of 25 s were heard", heard)
+		}
+	})
+}
+
+// slowVAD takes its time.
+type slowVAD struct{ levelVAD }
+
+func (v slowVAD) Speech(frame audio.PCM) (float32, error) {
+	time.Sleep(ms)
+	return v.levelVAD.Speech(frame)
+}
+
+// A call that ends while minutes of sound are being listened to ends at once.
+func TestEndInTheMiddleOfABurst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, l := quick(), newLine(t)
+		s := &Session{
+			Call: l, VAD: slowVAD{}, STT: stt.TranscriberFunc(e.transcribe), LLM: llm.GeneratorFunc(e.generate),
+			TTS: tts.SynthesizerFunc{Hz: rate, Fn: e.speak}, Plan: budget.DefaultPlan, Log: slog.New(slog.DiscardHandler),
+			Settings: transport.Settings{Rate: rate, Detection: &transport.Detection{Threshold: 0.5, Silence: 300 * ms}},
+		}
+		ctx, end := context.WithCancelCause(t.Context())
+		done := make(chan error)
+		go func() { done <- s.Run(ctx) }()
+		l.in <- transport.Sound{PCM: make(audio.PCM, audio.Samples(20*time.Minute, rate)), Rate: rate, At: time.Now()}
+		time.Sleep(time.Second)
+		began := time.Now()
+		end(transport.ErrHungUp)
+		if err := <-done; !errors.Is(err, transport.ErrHungUp) || time.Since(began) > 10*ms {
+			t.Errorf("ended after %v with %v", time.Since(began), err)
+		}
+	})
+}
+
+// A caller may say how much of an answer it has heard while the answer is still being given.
+func TestTruncateInTheMiddle(t *testing.T) {
+	e := quick()
+	e.says = "One two three four five, six seven eight nine ten eleven twelve."
+	e.hears = []string{"count", "stop"}
+	session(t, e, nil, func(l *line) {
+		l.speak(600*ms, 2500*ms)
+		started := told[transport.ResponseStarted](l)
+		l.in <- transport.Truncate{Item: started[0].Response.Item, Heard: 500 * ms}
+		l.speak(600*ms, 4000*ms)
+		if n := len(told[transport.Truncated](l)); n != 1 || len(told[transport.Fault](l)) != 0 {
+			t.Errorf("truncated %d times, faults %+v", n, told[transport.Fault](l))
+		}
+	})
+	if got := e.prompts[1][2].Text; got != "One two" {
+		t.Errorf("the conversation holds %q, want what half a second held", got)
+	}
 }

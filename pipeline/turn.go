@@ -40,8 +40,9 @@ type turn struct {
 	settled chan struct{} // Closed when the conversation holds what was heard of the answer.
 
 	mu      sync.Mutex
-	audible time.Time // When the first audible sound of the answer left; zero before.
-	sent    bool      // All of the answer has left, though the caller may still be listening to it.
+	audible time.Time      // When the first audible sound of the answer left; zero before.
+	sent    bool           // All of the answer has left, though the caller may still be listening to it.
+	cut     *time.Duration // How much of the answer the caller says to have heard at most.
 }
 
 // hearing is a transcription that has begun.
@@ -90,6 +91,23 @@ func (t *turn) markSent() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.sent = true
+}
+
+// cutAt notes that the caller has heard no more of the answer than this.
+func (t *turn) cutAt(heard time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.cut = &heard
+}
+
+// atMost returns how much of the answer was heard, given what is known of it here.
+func (t *turn) atMost(heard time.Duration) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.cut != nil {
+		return min(heard, *t.cut)
+	}
+	return heard
 }
 
 // heardFor returns for how long the answer has been heard by now.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"riposte/audio"
@@ -28,14 +29,29 @@ func (l *listener) sound(in transport.Sound) error {
 				"what comes now is not. Commit or clear it.", l.limits.Utterance),
 		})
 	}
-	pcm, err := l.ear.take(in)
-	if err != nil {
+	if err := l.ear.arrive(in); err != nil {
 		return err
 	}
-	if d == nil {
-		return nil
+	// A client may send minutes at once. In parts, the end of a turn is found before the sound behind it is taken in, and a
+	// call that ends in the meantime does not go on listening.
+	for part := range slices.Chunk(in.PCM, max(1, audio.Samples(frameLength, in.Rate))) {
+		if l.ctx.Err() != nil {
+			return context.Cause(l.ctx)
+		}
+		pcm := l.ear.take(part)
+		if d == nil {
+			continue
+		}
+		if err := l.ear.listen(pcm, d, time.Now(), l.detected); err != nil {
+			return err
+		}
+		if l.ear.ends.Talking() && l.ear.at(l.ear.tape.End()-l.ear.from) >= l.limits.Utterance {
+			if err := l.decided(); err != nil { // what the caller goes on to say is the next turn
+				return err
+			}
+		}
 	}
-	return l.ear.listen(pcm, d, time.Now(), l.detected)
+	return nil
 }
 
 // detected acts on what the ear noticed.
@@ -65,7 +81,7 @@ func (l *listener) onset() error {
 	}
 	l.ear.begin(d.Padding)
 	at := l.ear.from
-	if l.last != nil && errors.Is(context.Cause(l.last.ctx), errContinued) && l.ear.at(at-l.lastFrom) <= longestResumed {
+	if l.last != nil && errors.Is(context.Cause(l.last.ctx), errContinued) && l.ear.at(at-l.lastFrom) <= min(longestResumed, l.limits.Utterance/2) {
 		l.resumes, l.ear.from = l.last, l.lastFrom
 	}
 	return l.Call.Send(l.ctx, transport.SpeechStarted{Item: l.item, At: l.ear.at(at)})
@@ -123,6 +139,7 @@ func (l *listener) take(h *hearing, clock *budget.Turn, respond bool) error {
 	if l.resumes != nil {
 		t.replaces = l.resumes.item
 		l.history.remove(t.replaces)
+		l.resumes.hearing.stop() // it is heard again, as part of this turn
 		if err := l.Call.Send(l.ctx, transport.Removed{Item: t.replaces}); err != nil {
 			return err
 		}

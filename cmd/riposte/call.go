@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"syscall"
 	"time"
@@ -45,6 +46,11 @@ func (c *CallCmd) run(ctx context.Context, out io.Writer) error {
 	turns, err := c.read()
 	if err != nil {
 		return err
+	}
+	if c.Output != "" {
+		if info, err := os.Stat(filepath.Dir(c.Output)); err != nil || !info.IsDir() {
+			return fmt.Errorf("the answer cannot be written to %s: there is no folder %s (make it first)", c.Output, filepath.Dir(c.Output))
+		}
 	}
 	var player []string
 	if c.Play {

@@ -89,7 +89,7 @@ func (s *settings) engines(log *slog.Logger) (*engines, error) {
 		conversations = s.Calls.Max
 	}
 	return &engines{
-		stt: &whisper.Engine{Model: files[0], Threads: s.STT.Threads, States: s.STT.States, Log: log},
+		stt: &whisper.Engine{Model: files[0], Threads: s.STT.Threads, States: s.STT.States, Language: s.call().Language, Log: log},
 		llm: &llama.Engine{
 			LibDir: llamaDir, Model: files[1], Threads: threads(s.LLM.Threads), ContextTokens: s.LLM.Context,
 			Conversations: conversations, GPULayers: layers, Devices: s.LLM.Devices, Log: log,

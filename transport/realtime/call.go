@@ -107,10 +107,14 @@ func (c *call) read() error {
 		if kind != websocket.TextMessage {
 			data = nil // Receive says what is wrong with it
 		}
+		at := time.Now()
 		select {
-		case c.in <- message{data, time.Now()}:
+		case c.in <- message{data, at}:
 		case <-c.gone:
 			return nil
+		}
+		if time.Since(at) > c.limits.Ping { // it was not the client who kept its pongs waiting
+			c.ws.SetReadDeadline(time.Now().Add(c.limits.Pong))
 		}
 	}
 }

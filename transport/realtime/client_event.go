@@ -1,10 +1,13 @@
 package realtime
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
+	"strings"
 )
 
 // clientEvent is what a client may send. The set is closed: decode returns one of these.
@@ -15,7 +18,7 @@ type sessionUpdate struct {
 }
 
 type audioAppend struct {
-	Audio []byte `json:"audio"` // Decoded from base64.
+	Audio base64Text `json:"audio"`
 }
 
 type audioCommit struct{}
@@ -30,7 +33,7 @@ type itemCreate struct {
 type itemTruncate struct {
 	Item         string `json:"item_id"`
 	ContentIndex int    `json:"content_index"`
-	AudioEndMS   int64  `json:"audio_end_ms"`
+	AudioEndMS   *int64 `json:"audio_end_ms"`
 }
 
 type responseCreate struct {
@@ -58,6 +61,44 @@ type responseParams struct {
 	Conversation    string            `json:"conversation,omitempty"`
 	Metadata        map[string]string `json:"metadata,omitempty"`
 }
+
+// UnmarshalJSON refuses what this service cannot do for one answer alone, instead of leaving it out.
+func (p *responseParams) UnmarshalJSON(b []byte) error {
+	type plain responseParams
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	err := d.Decode((*plain)(p))
+	if field, ok := unknownField(err); ok {
+		return invalid("response."+field, "unknown_parameter", "response.%s cannot be set for one answer.", field)
+	}
+	return err
+}
+
+// unknownField returns the name of the field that encoding/json did not know.
+func unknownField(err error) (string, bool) {
+	if err == nil {
+		return "", false
+	}
+	name, ok := strings.CutPrefix(err.Error(), "json: unknown field ")
+	return strings.Trim(name, `"`), ok
+}
+
+// base64Text is bytes that are written as a base64 string, and in no other way.
+type base64Text []byte
+
+// UnmarshalJSON decodes the string.
+func (t *base64Text) UnmarshalJSON(b []byte) error {
+	var s string
+	if err := json.Unmarshal(b, &s); err != nil {
+		return invalid("audio", "invalid_type", "audio must be a base64 string.")
+	}
+	var err error
+	*t, err = base64.StdEncoding.DecodeString(s)
+	return err
+}
+
+// MarshalJSON encodes it.
+func (t base64Text) MarshalJSON() ([]byte, error) { return json.Marshal([]byte(t)) }
 
 // item is a message in the conversation, as the wire writes it.
 type item struct {
@@ -108,7 +149,7 @@ func decode(b []byte) (e clientEvent, id string, err error) {
 	}
 	make, ok := clientEvents[head.Type]
 	if !ok {
-		return nil, head.ID, invalid("type", "invalid_value", "The event type %q is not known. Known types are %s.", head.Type, clientEventTypes)
+		return nil, head.ID, invalid("type", "invalid_value", "The event type %.64q is not known. Known types are %s.", head.Type, clientEventTypes)
 	}
 	e = make()
 	if err := json.Unmarshal(b, e); err != nil {
@@ -126,11 +167,28 @@ func badJSON(err error) *wireError {
 	case errors.As(err, &own):
 		return own
 	case errors.As(err, &mismatch):
-		return invalid(mismatch.Field, "invalid_type", "%s must be of another type than %s.", name(mismatch.Field), mismatch.Value)
+		return invalid(mismatch.Field, "invalid_type", "%s must be %s, not a %s.", name(mismatch.Field), kind(mismatch.Type), mismatch.Value)
 	case errors.As(err, &corrupt):
 		return invalid("audio", "invalid_value", "The audio is not base64: byte %d is wrong.", int64(corrupt))
 	}
 	return invalid("", "invalid_json", "The event is not a JSON object: %v.", err)
+}
+
+// kind says in JSON's words what a Go type wants.
+func kind(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int, reflect.Int64:
+		return "a whole number"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	case reflect.Slice:
+		return "a list"
+	}
+	return "an object"
 }
 
 func name(field string) string {

@@ -3,7 +3,9 @@ package realtime
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
+	"unicode"
 
 	"riposte/llm"
 	"riposte/transport"
@@ -60,13 +62,17 @@ func (c *call) inbound(ctx context.Context, e clientEvent, id string, at time.Ti
 		it, err := e.message()
 		return transport.Add{Ref: id, Item: it}, err
 	case *itemTruncate:
-		if e.AudioEndMS < 0 {
-			return nil, invalid("audio_end_ms", "invalid_value", "audio_end_ms is %d; it must be 0 or more.", e.AudioEndMS)
+		const most = int64(24 * time.Hour / time.Millisecond)
+		if e.AudioEndMS == nil {
+			return nil, invalid("audio_end_ms", "missing_required_parameter", "audio_end_ms is missing: how much of the answer was heard?")
+		}
+		if *e.AudioEndMS < 0 || *e.AudioEndMS > most {
+			return nil, invalid("audio_end_ms", "invalid_value", "audio_end_ms is %d; it must be 0 to %d.", *e.AudioEndMS, most)
 		}
 		if e.ContentIndex != 0 {
 			return nil, invalid("content_index", "invalid_value", "content_index is %d; answers have one part, 0.", e.ContentIndex)
 		}
-		return transport.Truncate{Ref: id, Item: e.Item, Heard: time.Duration(e.AudioEndMS) * time.Millisecond}, nil
+		return transport.Truncate{Ref: id, Item: e.Item, Heard: time.Duration(*e.AudioEndMS) * time.Millisecond}, nil
 	case *responseCreate:
 		return e.request(id)
 	case *responseCancel:
@@ -129,11 +135,22 @@ func (c *call) current() session {
 	return c.session
 }
 
+// maxID is how long a client's name for an item may be, in bytes.
+const maxID = 128
+
 // message reads a written message.
 func (e *itemCreate) message() (transport.Item, error) {
 	it := transport.Item{ID: e.Item.ID, Role: llm.Role(e.Item.Role)}
 	if e.Previous != nil {
 		it.After = *e.Previous
+	}
+	for param, id := range map[string]string{"item.id": it.ID, "previous_item_id": it.After} {
+		if len(id) > maxID || strings.ContainsFunc(id, unicode.IsControl) {
+			return it, invalid(param, "invalid_value", "%s must have at most %d characters, and none of them control characters.", param, maxID)
+		}
+	}
+	if it.ID == transport.Root {
+		return it, invalid("item.id", "invalid_value", "item.id may not be %q: that is the place before the first item.", it.ID)
 	}
 	if e.Item.Type != "message" {
 		return it, invalid("item.type", "invalid_value", "item.type is %q; this service takes \"message\".", e.Item.Type)
@@ -151,7 +168,7 @@ func (e *itemCreate) message() (transport.Item, error) {
 			return it, invalid("item.content", "invalid_value", "item.content holds %q; this service takes input_text and output_text. Sound comes by input_audio_buffer.append.", part.Type)
 		}
 	}
-	if it.Text == "" {
+	if strings.TrimSpace(it.Text) == "" {
 		return it, invalid("item.content", "missing_required_parameter", "item.content holds no text.")
 	}
 	return it, nil
@@ -188,6 +205,9 @@ func (e *responseCreate) request(id string) (transport.Inbound, error) {
 		}
 	}
 	if p.MaxOutputTokens != nil {
+		if *p.MaxOutputTokens > maxTokens {
+			return nil, invalid("response.max_output_tokens", "invalid_value", "max_output_tokens is %d; it must be 1 to %d or \"inf\".", *p.MaxOutputTokens, maxTokens)
+		}
 		out.MaxTokens = int(*p.MaxOutputTokens)
 	}
 	out.Instructions, out.Metadata = p.Instructions, p.Metadata

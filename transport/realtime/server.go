@@ -5,11 +5,14 @@ package realtime
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -84,7 +87,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		CheckOrigin:     s.originAllowed,
 		WriteBufferSize: 4 << 10,
 		Subprotocols:    []string{"realtime"},
-		Error: func(w http.ResponseWriter, _ *http.Request, status int, reason error) {
+		Error: func(w http.ResponseWriter, r *http.Request, status int, reason error) {
+			if status == http.StatusForbidden {
+				refuse(w, status, "origin_not_allowed", fmt.Sprintf("Pages of %.100q may not connect: the setting origins has to name them.", r.Header.Get("Origin")))
+				return
+			}
 			refuse(w, status, "bad_handshake", reason.Error())
 		},
 	}
@@ -117,15 +124,25 @@ func refuse(w http.ResponseWriter, status int, code, message string) {
 	if status >= 500 {
 		kind = "server_error"
 	}
-	fmt.Fprintf(w, `{"error":{"type":%q,"code":%q,"message":%q}}`+"\n", kind, code, message)
+	_ = json.NewEncoder(w).Encode(fields{"error": fields{"type": kind, "code": code, "message": message}}) // whoever asked may be gone
 }
 
 // originAllowed lets programs in, which send no origin, pages that this service itself has served, and those that the
-// settings name.
+// settings name. Only an address, or localhost, is taken for this service: a page elsewhere can have its own name lead
+// here, and that name would then be origin and host alike.
 func (s *Server) originAllowed(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
-	if origin == "" || origin == "http://"+r.Host || origin == "https://"+r.Host {
+	if origin == "" {
 		return true
+	}
+	host, _, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		host = r.Host
+	}
+	if host == "localhost" || net.ParseIP(strings.Trim(host, "[]")) != nil {
+		if origin == "http://"+r.Host || origin == "https://"+r.Host {
+			return true
+		}
 	}
 	for _, o := range s.Origins {
 		if o == "*" || o == origin {

@@ -152,7 +152,16 @@ func TestWrongEvents(t *testing.T) {
 		{`{"type":"conversation.item.create","item":{"type":"message","role":"user","content":[]},"event_id":"none"}`, "missing_required_parameter", "none"},
 		{`{"type":"conversation.item.create","item":{"type":"message","role":"user","content":[{"type":"input_image"}]},"event_id":"image"}`, "invalid_value", "image"},
 		{`{"type":"conversation.item.truncate","item_id":"i","audio_end_ms":-1,"event_id":"past"}`, "invalid_value", "past"},
+		{`{"type":"conversation.item.truncate","item_id":"i","audio_end_ms":9223372036855,"event_id":"far"}`, "invalid_value", "far"},
+		{`{"type":"conversation.item.truncate","item_id":"i","event_id":"when"}`, "missing_required_parameter", "when"},
 		{`{"type":"response.create","response":{"conversation":"none"},"event_id":"aside"}`, "invalid_value", "aside"},
+		{`{"type":"response.create","response":{"input":[]},"event_id":"input"}`, "unknown_parameter", "input"},
+		{`{"type":"response.create","response":{"max_output_tokens":100000},"event_id":"endless"}`, "invalid_value", "endless"},
+		{`{"type":"session.update","session":null,"event_id":"null"}`, "missing_required_parameter", "null"},
+		{`{"type":"input_audio_buffer.append","audio":[1,2],"event_id":"numbers"}`, "invalid_type", "numbers"},
+		{`{"type":"conversation.item.create","item":{"id":"root","type":"message","role":"user","content":[{"type":"input_text","text":"x"}]},"event_id":"root"}`, "invalid_value", "root"},
+		{`{"type":"conversation.item.create","item":{"id":"` + strings.Repeat("x", 200) + `","type":"message","role":"user","content":[{"type":"input_text","text":"x"}]},"event_id":"id"}`, "invalid_value", "id"},
+		{`{"type":"conversation.item.create","item":{"type":"message","role":"user","content":[{"type":"input_text","text":" "}]},"event_id":"blank"}`, "missing_required_parameter", "blank"},
 	} {
 		p.send(tt.event)
 		if code, about := p.code(); code != tt.code || about != tt.about {
@@ -386,15 +395,20 @@ func TestRefused(t *testing.T) {
 func TestOrigins(t *testing.T) {
 	s := &Server{Origins: []string{"https://app.example"}}
 	for origin, want := range map[string]bool{
-		"": true, "http://here": true, "https://here": true, "https://app.example": true,
-		"https://evil.example": false, "null": false, "https://app.example.evil": false,
+		"": true, "http://127.0.0.1:8080": true, "https://127.0.0.1:8080": true, "https://app.example": true,
+		"https://evil.example": false, "null": false, "https://app.example.evil": false, "http://127.0.0.1:9": false,
 	} {
-		r := httptest.NewRequest("GET", "http://here/v1/realtime", nil)
+		r := httptest.NewRequest("GET", "http://127.0.0.1:8080/v1/realtime", nil)
 		if origin != "" {
 			r.Header.Set("Origin", origin)
 		}
 		if got := s.originAllowed(r); got != want {
 			t.Errorf("%q is let in: %v, want %v", origin, got, want)
 		}
+	}
+	rebound := httptest.NewRequest("GET", "http://evil.example:8080/v1/realtime", nil)
+	rebound.Header.Set("Origin", "http://evil.example:8080")
+	if s.originAllowed(rebound) {
+		t.Error("a page whose name leads here is let in")
 	}
 }

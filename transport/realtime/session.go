@@ -102,7 +102,7 @@ func (s session) update(patch json.RawMessage, defaults transport.Settings, voic
 	if err != nil {
 		return s, err
 	}
-	if len(bytes.TrimSpace(patch)) == 0 {
+	if isNull(bytes.TrimSpace(patch)) {
 		return s, invalid("session", "missing_required_parameter", "session.update needs a session.")
 	}
 	d := json.NewDecoder(bytes.NewReader(patch))
@@ -157,11 +157,11 @@ func (s session) validate(old session, voice string) error {
 	if err := validInstructions("session.instructions", s.Instructions); err != nil {
 		return err
 	}
-	if t := s.Audio.Input.Transcription; t != nil && len(t.Prompt) > maxPrompt {
-		return invalid("session.audio.input.transcription.prompt", "invalid_value", "The prompt has %d bytes; it may have %d.", len(t.Prompt), maxPrompt)
+	if t := s.Audio.Input.Transcription; t != nil && len(t.Prompt)+len(t.Model) > maxPrompt {
+		return invalid("session.audio.input.transcription", "invalid_value", "The prompt and the model's name have %d bytes; they may have %d.", len(t.Prompt)+len(t.Model), maxPrompt)
 	}
-	if s.MaxOutputTokens < 0 || s.MaxOutputTokens > 4096 {
-		return invalid("session.max_output_tokens", "invalid_value", "max_output_tokens is %d; it must be 1 to 4096 or \"inf\".", s.MaxOutputTokens)
+	if s.MaxOutputTokens < 0 || s.MaxOutputTokens > maxTokens {
+		return invalid("session.max_output_tokens", "invalid_value", "max_output_tokens is %d; it must be 1 to %d or \"inf\".", s.MaxOutputTokens, maxTokens)
 	}
 	if len(s.Tools) > 0 {
 		return invalid("session.tools", "invalid_value", "This service does not call tools yet: leave session.tools empty.")
@@ -243,6 +243,9 @@ const (
 	maxPrompt       = 4 << 10
 )
 
+// maxTokens is the longest answer that a client may ask for, in tokens, as the protocol has it.
+const maxTokens = 4096
+
 func validInstructions(param, text string) error {
 	if len(text) > maxInstructions {
 		return invalid(param, "invalid_value", "The instructions have %d bytes; they may have %d.", len(text), maxInstructions)
@@ -259,8 +262,8 @@ func validModalities(param string, m []string) error {
 
 // badSession says what is wrong with a session that encoding/json does not take.
 func badSession(err error) *wireError {
-	if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-		return invalid("session", "unknown_parameter", "The session has no field %s.", field)
+	if field, ok := unknownField(err); ok {
+		return invalid("session", "unknown_parameter", "The session has no field %q.", field)
 	}
 	e := badJSON(err)
 	if e.param != "" && !strings.HasPrefix(e.param, "session") {
