@@ -92,8 +92,10 @@ func (t *base64Text) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &s); err != nil {
 		return invalid("audio", "invalid_type", "audio must be a base64 string.")
 	}
-	var err error
-	*t, err = base64.StdEncoding.DecodeString(s)
+	b, err := base64.StdEncoding.DecodeString(s)
+	if len(b) > 0 {
+		*t = b
+	}
 	return err
 }
 
