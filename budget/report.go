@@ -9,6 +9,8 @@ type Verdict string
 const (
 	Met  Verdict = "met"  // The first audible answer left within the plan's total.
 	Over Verdict = "over" // It left later.
+	// Failed says that there was no answer, only an apology. Who makes the report knows.
+	Failed Verdict = "failed"
 )
 
 // Report is what one turn took.

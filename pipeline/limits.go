@@ -12,7 +12,7 @@ type Limits struct {
 	Clauses   int           // Clauses that wait to be spoken: the model stops that far ahead. It defaults to 2.
 	Ahead     time.Duration // Sound that waits to be played: the voice stops that far ahead. It defaults to 400 ms.
 	Lead      time.Duration // Sound that the caller's side may hold: what an interruption has to throw away. It defaults to 200 ms.
-	Unheard   time.Duration // An answer that was to be heard for less than this counts as not heard. It defaults to 300 ms.
+	Unheard   time.Duration // An answer that was to be heard for less than this counts as not heard. It defaults to 700 ms, a word or two.
 }
 
 func (l Limits) withDefaults() Limits {
@@ -22,6 +22,6 @@ func (l Limits) withDefaults() Limits {
 		Clauses:   cmp.Or(l.Clauses, 2),
 		Ahead:     cmp.Or(l.Ahead, 400*time.Millisecond),
 		Lead:      cmp.Or(l.Lead, 200*time.Millisecond),
-		Unheard:   cmp.Or(l.Unheard, 300*time.Millisecond),
+		Unheard:   cmp.Or(l.Unheard, 700*time.Millisecond),
 	}
 }

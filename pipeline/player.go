@@ -34,9 +34,11 @@ func (p *player) begin(ctx context.Context, t *turn) error {
 // sound sends one frame when it is due, and the words that begin with it.
 func (p *player) sound(ctx context.Context, snd sound) error {
 	t := snd.turn
-	if snd.text != "" && len(p.spoken) > 0 && p.isDraining() {
-		t.end(transport.ErrShutdown) // a sentence has just ended
-		return nil
+	if n := len(p.spoken); snd.text != "" && n > 0 && p.isDraining() {
+		if sentence, _ := endMark(strings.TrimSpace(p.spoken[n-1].text)); sentence {
+			t.end(transport.ErrShutdown)
+			return nil
+		}
 	}
 	length := audio.Duration(len(snd.pcm), max(t.settings.Rate, 1))
 	if len(snd.pcm) > 0 && !p.wait(t, p.pacer.Next(length, time.Now())) {
@@ -106,6 +108,9 @@ func (p *player) finish(ctx context.Context, t *turn, o outcome) error {
 	}
 	report.Continued = errors.Is(context.Cause(t.ctx), errContinued)
 	report.Report = t.clock.Report(p.Plan)
+	if o.status == transport.Failed {
+		report.Report.Verdict, report.Report.Blame = budget.Failed, "" // an apology is no answer, however soon it comes
+	}
 	p.Log.Info("turn", "call", p.Call.ID(), "response", t.answer.ID, "verdict", report.Report.Verdict,
 		"blame", report.Report.Blame, "total", report.Report.Total, "continued", report.Continued)
 	return p.Call.Send(ctx, report)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -59,6 +60,7 @@ func (c *CallCmd) run(ctx context.Context, out io.Writer) error {
 		}
 	}
 	if c.Standalone {
+		c.Log.Level = max(c.Log.Level, slog.LevelWarn) // what is printed is the call
 		url, stop, err := standalone(ctx, &c.settings, c.logger())
 		if err != nil {
 			return err

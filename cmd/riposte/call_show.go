@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 
 // showTurn prints a turn for people. Of a turn that failed it prints what there is; the error itself is for whoever asked.
 func showTurn(out io.Writer, file string, turn caller.Turn, failed error) error {
-	fmt.Fprintf(out, "%s\n  heard   %s\n  answer  %s\n", file, orNothing(turn.Transcript), orNothing(turn.Answer))
+	fmt.Fprintf(out, "%s\n  heard   %s\n  answer  %s\n", file, orNothing(turn.Transcript), orNothing(strings.Join(strings.Fields(turn.Answer), " ")))
 	if turn.Cutoffs > 0 {
 		fmt.Fprintf(out, "  %d earlier answers were given up\n", turn.Cutoffs)
 	}
@@ -23,8 +24,8 @@ func showTurn(out io.Writer, file string, turn caller.Turn, failed error) error 
 		fmt.Fprintln(out, "  the server does not say how long its stages took")
 	}
 	if turn.Audible > 0 {
-		fmt.Fprintf(out, "  at the caller: %v from the last voiced sample to the answer, of which %v can be heard\n",
-			turn.Gap.Round(time.Millisecond), turn.Audible.Round(time.Millisecond))
+		fmt.Fprintf(out, "  at the caller: the answer began %v after the last voiced sample and sounded for %.1f s\n",
+			turn.Gap.Round(time.Millisecond), turn.Audible.Seconds())
 	}
 	_, err := fmt.Fprintln(out)
 	return err

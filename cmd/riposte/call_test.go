@@ -161,7 +161,7 @@ func TestCallText(t *testing.T) {
 	words := strings.Join(strings.Fields(out.String()), " ")
 	for _, want := range []string{
 		"heard What time is it?", "answer It is noon.", "mic 32 ms 40 ms stt", "llm 700 ms 410 ms +290 ms tts", "total 1052 ms 900 ms over: llm",
-		"of which 200ms can be heard",
+		"sounded for 0.2 s",
 	} {
 		if !strings.Contains(words, want) {
 			t.Errorf("it does not say %q:\n%s", want, out.String())

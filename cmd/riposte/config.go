@@ -60,7 +60,7 @@ func (c config) collect(prefix string, n *yaml.Node) error {
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
-		name := prefix + strings.ReplaceAll(key.Value, "_", "-")
+		name := prefix + strings.NewReplacer("_", "-", ".", "-").Replace(key.Value)
 		if _, twice := c.values[name]; twice {
 			return fmt.Errorf("%s:%d: %s is set twice", c.path, key.Line, name)
 		}
@@ -103,16 +103,30 @@ func (c config) Validate(app *kong.Application) error {
 		if slices.Contains(known, name) {
 			continue
 		}
-		nearest := slices.MinFunc(known, func(a, b string) int {
-			return levenshtein.ComputeDistance(a, name) - levenshtein.ComputeDistance(b, name)
-		})
-		wrong = append(wrong, fmt.Sprintf("%s:%d: there is no setting %q; the nearest is %q", c.path, e.line, dotted(name), dotted(nearest)))
+		wrong = append(wrong, fmt.Sprintf("%s:%d: %s", c.path, e.line, unknown(name, known)))
 	}
 	slices.Sort(wrong)
 	if len(wrong) > 0 {
 		return fmt.Errorf("%s", strings.Join(wrong, "\n"))
 	}
 	return nil
+}
+
+// unknown says that there is no such setting, and which there is that may have been meant.
+func unknown(name string, known []string) string {
+	if slices.Contains(sections, name) {
+		return fmt.Sprintf("%q is a section: its keys stand below it, indented", name)
+	}
+	// Who forgets the section writes the key alone.
+	distance := func(k string) int {
+		_, key, _ := strings.Cut(k, "-")
+		return min(levenshtein.ComputeDistance(k, name), 1+levenshtein.ComputeDistance(key, name))
+	}
+	nearest := slices.MinFunc(known, func(a, b string) int { return distance(a) - distance(b) })
+	if distance(nearest) > (len(name)+1)/2 {
+		return fmt.Sprintf("there is no setting %q (riposte config lists all)", dotted(name))
+	}
+	return fmt.Sprintf("there is no setting %q; the nearest is %q", dotted(name), dotted(nearest))
 }
 
 // Resolve returns the file's value of a flag, unless the environment has one.
@@ -166,7 +180,7 @@ func (c *configCmd) Run(k *kong.Context) error {
 		} else {
 			section = ""
 		}
-		value, err := yaml.Marshal(plain(f.Target.Interface()))
+		value, err := marshal(f.Target.Interface())
 		if err != nil {
 			return err
 		}
@@ -175,15 +189,17 @@ func (c *configCmd) Run(k *kong.Context) error {
 	return nil
 }
 
-// plain makes a value that YAML writes as people do.
-func plain(v any) any {
-	switch v := v.(type) {
-	case fmt.Stringer:
-		return v.String()
-	case []string:
-		if v == nil {
-			return []string{}
-		}
+// marshal writes a value as people do: durations with their units, lists on one line.
+func marshal(v any) ([]byte, error) {
+	if s, ok := v.(fmt.Stringer); ok {
+		v = s.String()
 	}
-	return v
+	var n yaml.Node
+	if err := n.Encode(v); err != nil {
+		return nil, err
+	}
+	if n.Kind == yaml.SequenceNode {
+		n.Style = yaml.FlowStyle
+	}
+	return yaml.Marshal(&n)
 }

@@ -54,6 +54,7 @@ type settings struct {
 		Threshold    float32       `default:"0.5" help:"Speech probability from which sound counts as speech." group:"talk"`
 		Padding      time.Duration `default:"300ms" help:"Sound before speech that is listened to as well." group:"talk"`
 		Silence      time.Duration `default:"400ms" help:"Silence that ends a caller's turn." group:"talk"`
+		Unheard      time.Duration `default:"700ms" help:"Who goes on talking before this much of an answer was heard is taken to go on with the turn, not to interrupt." group:"talk"`
 	} `embed:"" prefix:"talk-"`
 
 	STT struct {
@@ -133,6 +134,7 @@ func (s *settings) Validate() error {
 	check(s.Talk.Threshold > 0 && s.Talk.Threshold <= 1, "talk-threshold is %v: it must be above 0 and at most 1", s.Talk.Threshold)
 	check(s.Talk.Padding >= 0 && s.Talk.Padding <= 5*time.Second, "talk-padding is %v: it must be 0 to 5s", s.Talk.Padding)
 	check(s.Talk.Silence >= 100*time.Millisecond && s.Talk.Silence <= 10*time.Second, "talk-silence is %v: it must be 100ms to 10s", s.Talk.Silence)
+	check(s.Talk.Unheard > 0, "talk-unheard is %v: it must be more than 0", s.Talk.Unheard)
 	check(s.STT.Threads >= 1, "stt-threads is %d: it must be at least 1", s.STT.Threads)
 	check(s.STT.States >= 0, "stt-states is %d: it must not be negative", s.STT.States)
 	check(s.LLM.Threads >= 0 && s.LLM.Conversations >= 0, "llm-threads and llm-conversations must not be negative")
@@ -153,7 +155,7 @@ func (s *settings) plan() budget.Plan {
 }
 
 func (s *settings) limits() pipeline.Limits {
-	return pipeline.Limits{Utterance: s.Calls.Longest, Lead: s.Calls.Lead, Ahead: s.Calls.Ahead}
+	return pipeline.Limits{Utterance: s.Calls.Longest, Lead: s.Calls.Lead, Ahead: s.Calls.Ahead, Unheard: s.Talk.Unheard}
 }
 
 func (s *settings) wire() realtime.Limits {
