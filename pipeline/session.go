@@ -2,13 +2,16 @@
 //
 //	Call.Receive -> listen (VAD, end of turn, STT) -> turns -> think (LLM) -> clauses -> speak (TTS) -> sounds -> play -> Call.Send
 //
+// listen is in listener.go, utterance.go and ear.go; think in mind.go and clause.go; speak in mouth.go; play in player.go. The
+// recogniser is started by listen, beside the silence that may end a turn, and think waits for its words.
+//
+// A clause or a sound may also be the beginning or the end of an answer, which so pass through every stage in their order.
 // Each item knows its turn. Nothing but cancellation goes the other way, as the cause of a turn's context, and the last hop
 // drops what is stale; so an interruption has nothing to flush. Every queue is bounded: whoever is ahead waits.
 package pipeline
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"time"
 
@@ -216,18 +219,4 @@ func (s *Session) isDraining() bool {
 	default:
 		return false
 	}
-}
-
-// status returns how a turn's answer ended, given how its generation did.
-func (t *turn) status(o outcome) outcome {
-	switch cause := context.Cause(t.ctx); {
-	case cause == nil:
-	case errors.Is(cause, errBargeIn), errors.Is(cause, errContinued):
-		o.status, o.reason, o.err = transport.Cancelled, "turn_detected", nil
-	case errors.Is(cause, errCancelled), errors.Is(cause, transport.ErrHungUp), errors.Is(cause, transport.ErrShutdown):
-		o.status, o.reason, o.err = transport.Cancelled, "client_cancelled", nil
-	default:
-		o.status, o.err = transport.Failed, cause
-	}
-	return o
 }

@@ -120,6 +120,20 @@ func (t *turn) heardFor(now time.Time) time.Duration {
 	return now.Sub(t.audible)
 }
 
+// status returns how a turn's answer ended, given how its generation did.
+func (t *turn) status(o outcome) outcome {
+	switch cause := context.Cause(t.ctx); {
+	case cause == nil:
+	case errors.Is(cause, errBargeIn), errors.Is(cause, errContinued):
+		o.status, o.reason, o.err = transport.Cancelled, "turn_detected", nil
+	case errors.Is(cause, errCancelled), errors.Is(cause, transport.ErrHungUp), errors.Is(cause, transport.ErrShutdown):
+		o.status, o.reason, o.err = transport.Cancelled, "client_cancelled", nil
+	default:
+		o.status, o.err = transport.Failed, cause
+	}
+	return o
+}
+
 // live is the set of turns whose answers are not settled yet, in their order.
 type live struct {
 	mu    sync.Mutex
