@@ -125,18 +125,24 @@ func (p *player) settle(t *turn) string {
 	}
 	p.wait(t, p.pacer.Queued(time.Now()))
 	now := time.Now()
-	if t.ctx.Err() == nil {
-		return p.history.setSpoken(t.answer.Item, p.spoken, t.atMost(p.pacer.Played(now)-p.before))
+	heard := p.pacer.Played(now) - p.before
+	if t.ctx.Err() != nil {
+		heard = p.cutOff(t, now)
 	}
+	return p.history.setSpoken(t.answer.Item, p.spoken, t.atMost(heard))
+}
+
+// cutOff forgets the sound that the caller has not heard yet of an answer that was interrupted, and returns how much was
+// heard.
+func (p *player) cutOff(t *turn, now time.Time) time.Duration {
 	if n := len(p.spoken); n > 0 {
-		// The last clause was cut off, and how long its sound would have been nobody knows: voices speak some 16 letters
-		// a second.
+		// How long the sound of the last clause would have been nobody knows: voices speak some 16 letters a second.
 		last := &p.spoken[n-1]
 		last.sound = max(last.sound, time.Duration(len(last.text))*time.Second/16)
 	}
 	heard := max(0, p.pacer.Cut(now)-p.before)
 	if errors.Is(context.Cause(t.ctx), errContinued) {
-		heard = 0
+		return 0
 	}
-	return p.history.setSpoken(t.answer.Item, p.spoken, t.atMost(heard))
+	return heard
 }

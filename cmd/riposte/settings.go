@@ -60,7 +60,7 @@ type settings struct {
 	STT struct {
 		Model    string `default:"whisper-tiny.en-q8_0" help:"Whisper model: a name from riposte models, or a ggml file." group:"stt"`
 		Language string `default:"en" help:"Language of the callers, such as en; auto lets a multilingual model find out." group:"stt"`
-		Threads  int    `default:"1" help:"Threads for one transcription. Two are half as fast again on idle cores, and twenty times slower on busy ones, where each waits for the other at every step." group:"stt"`
+		Threads  int    `default:"1" help:"Threads for one transcription. Two shorten it while both cores are idle; one leaves the other core to the model and the voice." group:"stt"`
 		States   int    `default:"0" help:"Transcriptions at once; 0 is the cores divided by the threads." group:"stt"`
 	} `embed:"" prefix:"stt-"`
 
