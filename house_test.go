@@ -17,9 +17,9 @@ import (
 var house = map[string][]string{
 	"audio":              {},
 	"budget":             {},
-	"llm":                {},
-	"stt":                {"audio"},
-	"tts":                {"audio"},
+	"llm":                {"budget"},
+	"stt":                {"audio", "budget"},
+	"tts":                {"audio", "budget"},
 	"stt/wer":            {},
 	"transport":          {"audio", "budget", "llm"},
 	"pipeline":           {"audio", "budget", "llm", "stt", "tts", "transport"},
@@ -29,9 +29,9 @@ var house = map[string][]string{
 	"web":                {},
 
 	"audio/silero": {"audio", "native/onnx"},
-	"stt/whisper":  {"audio", "stt"},
-	"llm/llama":    {"llm"},
-	"tts/piper":    {"audio", "native/onnx", "tts"},
+	"stt/whisper":  {"audio", "budget", "stt"},
+	"llm/llama":    {"budget", "llm"},
+	"tts/piper":    {"audio", "budget", "native/onnx", "tts"},
 
 	"native":            {},
 	"native/onnx":       {},

@@ -3,8 +3,11 @@ package llm
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"iter"
+
+	"riposte/budget"
 )
 
 // What a generator may fail with that the caller can do something about.
@@ -13,6 +16,8 @@ var (
 	ErrTooLong = errors.New("the conversation does not fit into the model's context")
 	// ErrBusy reports that as many requests wait as may wait.
 	ErrBusy = errors.New("the language model has too many requests waiting")
+	// ErrFormat reports a grammar or a JSON schema that cannot be kept to, or tools that cannot be described to the model.
+	ErrFormat = errors.New("the form that is asked for cannot be kept to")
 )
 
 // Role says who a message is from.
@@ -23,12 +28,15 @@ const (
 	System    Role = "system"
 	User      Role = "user"
 	Assistant Role = "assistant"
+	ToolRole  Role = "tool" // The result of a tool call.
 )
 
 // Message is one contribution to a conversation.
 type Message struct {
-	Role Role
-	Text string
+	Role  Role
+	Text  string
+	Calls []ToolCall // What an assistant called, instead of or after its text.
+	Call  string     // For ToolRole: the ID of the call that this is the result of.
 }
 
 // Generator continues conversations. It is safe for use by many callers at once.
@@ -36,6 +44,10 @@ type Generator interface {
 	// Generate yields the answer to r piece by piece, then one last Piece that has Usage and no text. After an error
 	// it yields nothing more. Breaking out of the loop, or the end of ctx, stops the model within one token.
 	Generate(ctx context.Context, r Request) iter.Seq2[Piece, error]
+	// Read has the model read r's messages without answering, so that a Generate that begins with the same words starts
+	// sooner. The last message may be unfinished, and may be read again with other words: what differs is taken back.
+	// Sampling, MaxTokens, Stop and Format mean nothing here.
+	Read(ctx context.Context, r Request) (Reading, error)
 }
 
 // Request is a conversation to continue, and how.
@@ -44,9 +56,43 @@ type Request struct {
 	// Empty means that nothing is to be kept.
 	Conversation string
 	Messages     []Message
+	Tools        []Tool // What the model may call.
+	Choice       Choice // Whether it may, must or must not.
 	Sampling     Sampling
 	MaxTokens    int      // The answer is cut there. 0 means the model's own limit.
 	Stop         []string // The answer ends before any of these.
+	Format       Format
+	Urgency      budget.Urgency // By when the answer has to begin.
+}
+
+// Format is a form that the answer has to keep to. At most one field is set; without any the model is free.
+type Format struct {
+	Schema  json.RawMessage // A JSON schema; "{}" is any JSON object.
+	Grammar string          // A grammar in llama.cpp's GBNF.
+}
+
+// Tool is a function that the model may call.
+type Tool struct {
+	Name        string
+	Description string
+	Parameters  json.RawMessage // A JSON schema of an object; empty for no parameters.
+}
+
+// Choice says whether tools are to be used: ChoiceAuto, ChoiceNone, ChoiceRequired, or the name of the one to use.
+type Choice string
+
+// The choices that are no tool's name.
+const (
+	ChoiceAuto     Choice = ""
+	ChoiceNone     Choice = "none"
+	ChoiceRequired Choice = "required"
+)
+
+// ToolCall is a model's wish to have a tool called.
+type ToolCall struct {
+	ID        string // Made by the generator, unlike any other.
+	Name      string
+	Arguments json.RawMessage // A JSON object.
 }
 
 // Sampling says how the next token is chosen. The zero value is greedy.
@@ -57,12 +103,15 @@ type Sampling struct {
 	MinP          float32 // 0 is off.
 	RepeatPenalty float32 // 0 or 1 is off.
 	Seed          uint32  // 0 draws a new one each time.
+	LogProbs      bool    // Fill in Piece.LogProb, at some cost.
 }
 
-// Piece is the next part of an answer. Text is always whole UTF-8 characters.
+// Piece is the next part of an answer. Text is always whole UTF-8 characters. A piece has one of Text, Call and Usage.
 type Piece struct {
-	Text  string
-	Usage *Usage // Only on the last piece.
+	Text    string
+	LogProb float32 // Natural logarithm of the probability that the model gave the tokens of Text, when asked for.
+	Call    *ToolCall
+	Usage   *Usage // Only on the last piece.
 }
 
 // Usage counts an answer's tokens.
@@ -80,12 +129,23 @@ type Finish string
 const (
 	FinishStop   Finish = "stop"   // The model was done, or came to a stop string.
 	FinishLength Finish = "length" // MaxTokens, or the model's context, was used up.
+	FinishTools  Finish = "tools"  // The model wants tools called, and goes on when it is given their results.
 )
 
-// GeneratorFunc lets a function be a Generator.
+// Reading is what came of a Read.
+type Reading struct {
+	Prompt int     // Tokens read, those kept from earlier included.
+	Cached int     // Those of them that did not have to be computed again.
+	Over   float32 // The probability, by the model, that the last message is complete as it stands.
+}
+
+// GeneratorFunc lets a function be a Generator that reads nothing ahead.
 type GeneratorFunc func(ctx context.Context, r Request) iter.Seq2[Piece, error]
 
 // Generate calls f.
 func (f GeneratorFunc) Generate(ctx context.Context, r Request) iter.Seq2[Piece, error] {
 	return f(ctx, r)
 }
+
+// Read does nothing.
+func (f GeneratorFunc) Read(context.Context, Request) (Reading, error) { return Reading{}, nil }

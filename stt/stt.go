@@ -6,19 +6,41 @@ import (
 	"time"
 
 	"riposte/audio"
+	"riposte/budget"
 )
 
-// Transcriber turns speech into text. It is safe for use by many callers at once.
-type Transcriber interface {
-	// Transcribe returns what was said in speech, which is mono at audio.SpeechRate. A transcript without text and
-	// without an error means that nobody said anything. When ctx ends, Transcribe returns its cause within 50 ms.
-	Transcribe(ctx context.Context, speech audio.PCM, o Options) (Transcript, error)
+// Recognizer turns speech into text while it is being spoken. It is safe for use by many callers at once.
+type Recognizer interface {
+	// Listen begins to hear one stretch of speech. It takes nothing that is scarce, and never waits. The stream has to be
+	// closed.
+	Listen(o Options) Stream
 }
 
-// Options says how one piece of speech is to be heard. The zero value is ready to use.
+// Stream hears one stretch of speech of one caller. Its methods may be called from several goroutines.
+type Stream interface {
+	// Write adds sound, which is mono at audio.SpeechRate and is copied. It never waits. When as much is written as a
+	// hypothesis needs, one is made in the background.
+	Write(speech audio.PCM)
+	// Finish returns what was said in all that was written before it was called, reusing what is known already. A
+	// transcript without text and without an error means that nobody said anything. When ctx ends, Finish returns its cause
+	// within 50 ms. The caller may turn out to go on: then more can be written, and Finish be called again.
+	Finish(ctx context.Context, u budget.Urgency) (Transcript, error)
+	// Close stops whatever is still being done for the stream. Nothing is delivered any more once it has returned.
+	Close()
+}
+
+// Options says how speech is to be heard. The zero value is ready to use.
 type Options struct {
-	Language string // ISO 639-1, such as "en"; empty lets the model find out where it can.
-	Prompt   string // Words that are likely, such as names; it may be empty.
+	Language string           // ISO 639-1, such as "en"; empty lets the model find out where it can.
+	Prompt   string           // Words that are likely, such as names; it may be empty.
+	Heard    func(Hypothesis) // Called for each hypothesis, in order, on the recogniser's goroutine, which it must not hold up. nil wants none.
+}
+
+// Hypothesis is what seems to have been said so far.
+type Hypothesis struct {
+	Text   string        // Trimmed.
+	Stable int           // So many bytes at the beginning of Text, whole words, are not expected to change any more.
+	Speech time.Duration // How much of the stream it was made of.
 }
 
 // Transcript is what was heard.
@@ -27,6 +49,22 @@ type Transcript struct {
 	Language string        // ISO 639-1 of the language heard.
 	Speech   time.Duration // How much sound was listened to.
 	Queued   time.Duration // How long it waited for a free recogniser.
+}
+
+// Transcribe hears a whole recording at once.
+func Transcribe(ctx context.Context, r Recognizer, speech audio.PCM, o Options) (Transcript, error) {
+	o.Heard = nil
+	s := r.Listen(o)
+	defer s.Close()
+	s.Write(speech)
+	return s.Finish(ctx, budget.Urgency{})
+}
+
+// Transcriber turns speech into text. It is safe for use by many callers at once.
+type Transcriber interface {
+	// Transcribe returns what was said in speech, which is mono at audio.SpeechRate. A transcript without text and
+	// without an error means that nobody said anything. When ctx ends, Transcribe returns its cause within 50 ms.
+	Transcribe(ctx context.Context, speech audio.PCM, o Options) (Transcript, error)
 }
 
 // TranscriberFunc lets a function be a Transcriber.

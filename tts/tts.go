@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"riposte/audio"
+	"riposte/budget"
 )
 
 // Synthesizer speaks. It is safe for use by many callers at once.
@@ -20,7 +21,8 @@ type Synthesizer interface {
 
 // Options says how text is to be spoken. The zero value is ready to use.
 type Options struct {
-	Speed float32 // 1 is the voice's own pace, 2 twice as fast; 0 means 1.
+	Speed   float32        // 1 is the voice's own pace, 2 twice as fast; 0 means 1.
+	Urgency budget.Urgency // By when the first sound has to be there.
 }
 
 // SynthesizerFunc lets a function with a fixed rate be a Synthesizer.

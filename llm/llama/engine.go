@@ -267,3 +267,18 @@ func (e *Engine) prepare(ctx context.Context, r llm.Request) (*sequence, *loop, 
 	s.usage.Prompt = len(tokens)
 	return s, e.loop, nil
 }
+
+// Read implements llm.Generator.
+func (e *Engine) Read(ctx context.Context, r llm.Request) (llm.Reading, error) {
+	r.MaxTokens = 1
+	var u llm.Reading
+	for p, err := range e.Generate(ctx, r) {
+		if err != nil {
+			return llm.Reading{}, err
+		}
+		if p.Usage != nil {
+			u.Prompt, u.Cached = p.Usage.Prompt, p.Usage.Cached
+		}
+	}
+	return u, nil
+}

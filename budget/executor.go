@@ -1,0 +1,267 @@
+package budget
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Why work was not done, or not to its end.
+var (
+	// ErrLate reports partial or speculative work whose deadline passed before its turn came.
+	ErrLate = errors.New("too late to be of use")
+	// ErrPreempted reports partial or speculative work that was stopped for the sake of more urgent work.
+	ErrPreempted = errors.New("stopped for more urgent work")
+)
+
+// Executor shares few cores among all native work, whoever does it. Its zero value is ready to use; a nil one runs
+// everything at once. It is safe for use by many goroutines.
+//
+// The most urgent work goes first, by class and then by deadline. Work runs on its caller's goroutine, since native
+// libraries tie threads to threads, and on as many threads as there are cores free: all threads together are never more
+// than the cores. Nothing waits behind another's speculation: that is stopped. A partial pass is stopped when awaited
+// work would be late otherwise.
+type Executor struct {
+	Cores int // It defaults to the cores of the machine.
+
+	mu      sync.Mutex
+	started bool
+	free    int
+	queue   []*task // By urgency.
+	running []*task
+	rates   map[string]float64 // Core-seconds for one of a kind's units, as learned.
+	counts  [classes]Count
+}
+
+// Job is work to be done.
+type Job struct {
+	Urgency
+	Kind    string  // What its speed is learned by, such as "stt.encode".
+	Size    float64 // How much it is, in any unit that goes with the time that it takes; 0 means 1.
+	Threads int     // So many threads it can use. It defaults to 1.
+}
+
+// Count says what became of the work of one class.
+type Count struct {
+	Done      int // Run to its end, with an error or without.
+	Late      int // Dropped, since its deadline passed before its turn came.
+	Preempted int // Stopped for more urgent work.
+	Unwanted  int // Given up by those who wanted it before its turn came.
+}
+
+// Load is how much an executor has to do.
+type Load struct {
+	Queue   time.Duration  // How long the cores need for all awaited work, what runs included. New awaited work waits less.
+	Waiting [classes]int   // Jobs whose turn has not come, by class.
+	Running [classes]int   // Jobs that run, by class.
+	Counts  [classes]Count // What became of all so far, by class.
+}
+
+// task is a job in the executor's hands. All but job, ready and seq are guarded by the executor's mu.
+type task struct {
+	Job
+	ready   chan int // Gets the number of threads when its turn has come. One buffered.
+	seconds float64  // Core-seconds that it will take, as far as is known.
+	threads int      // 0 until it runs.
+	began   time.Time
+	stop    context.CancelCauseFunc
+	stopped bool
+}
+
+// Run runs work when its turn has come, with the number of threads that it may use, and returns its error. The context
+// that work is given ends with ErrPreempted when it is to make room; then Run returns that, unless work ended well all
+// the same. When ctx ends before work's turn has come, Run returns its cause and work does not run.
+func (x *Executor) Run(ctx context.Context, j Job, work func(ctx context.Context, threads int) error) error {
+	j.Threads, j.Size = max(1, j.Threads), max(0, j.Size)
+	if j.Size == 0 {
+		j.Size = 1
+	}
+	if x == nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return work(ctx, j.Threads)
+	}
+	t := &task{Job: j, ready: make(chan int, 1)}
+	ctx, t.stop = context.WithCancelCause(ctx)
+	defer t.stop(nil)
+	x.enter(t)
+	threads, err := x.await(ctx, t)
+	if err != nil {
+		return err
+	}
+	defer x.leave(t)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	err = work(ctx, threads)
+	if err != nil && errors.Is(context.Cause(ctx), ErrPreempted) {
+		return ErrPreempted
+	}
+	return err
+}
+
+// enter puts a task where it belongs in the queue.
+func (x *Executor) enter(t *task) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.started {
+		if x.Cores <= 0 {
+			x.Cores = runtime.NumCPU()
+		}
+		x.free, x.rates, x.started = x.Cores, map[string]float64{}, true
+	}
+	t.seconds = t.Size * x.rates[t.Kind]
+	i, _ := slices.BinarySearchFunc(x.queue, t, func(a, b *task) int {
+		if b.before(a.Urgency) {
+			return 1
+		}
+		return -1 // who came first goes first
+	})
+	x.queue = slices.Insert(x.queue, i, t)
+	x.dispatch()
+}
+
+// await waits until a task's turn has come, it is late, or nobody wants it any more.
+func (x *Executor) await(ctx context.Context, t *task) (threads int, err error) {
+	var late <-chan time.Time
+	if t.Class != Awaited && !t.Deadline.IsZero() {
+		timer := time.NewTimer(time.Until(t.Deadline))
+		defer timer.Stop()
+		late = timer.C
+	}
+	select {
+	case n := <-t.ready:
+		return n, nil
+	case <-late:
+		err = ErrLate
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	i := slices.Index(x.queue, t)
+	if i < 0 { // its turn came at the same moment
+		return <-t.ready, nil
+	}
+	x.queue = slices.Delete(x.queue, i, i+1)
+	if err == ErrLate {
+		x.counts[t.Class].Late++
+	} else {
+		x.counts[t.Class].Unwanted++
+	}
+	return 0, err
+}
+
+// leave gives back what a task had, and learns from it.
+func (x *Executor) leave(t *task) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.running = slices.DeleteFunc(x.running, func(r *task) bool { return r == t })
+	x.free += t.threads
+	if t.stopped {
+		x.counts[t.Class].Preempted++
+	} else {
+		x.counts[t.Class].Done++
+		x.learn(t.Kind, time.Since(t.began).Seconds()*float64(t.threads)/t.Size)
+	}
+	x.dispatch()
+}
+
+// learn notes what a unit of a kind has cost. A tenth of each new value counts, so that one job on a busy moment does not.
+func (x *Executor) learn(kind string, cost float64) {
+	if known := x.rates[kind]; known > 0 {
+		cost = known + (cost-known)/10
+	}
+	x.rates[kind] = cost
+}
+
+// dispatch lets run what can run, and makes room for what must.
+func (x *Executor) dispatch() {
+	for len(x.queue) > 0 && x.free > 0 {
+		t := x.queue[0]
+		x.queue = slices.Delete(x.queue, 0, 1)
+		// Side by side is better than one after the other on many threads, which lose time waiting for each other.
+		peers := 1
+		for peers <= len(x.queue) && x.queue[peers-1].Class == t.Class {
+			peers++
+		}
+		t.threads = max(1, min(t.Threads, x.free/peers))
+		t.began = time.Now()
+		x.free -= t.threads
+		x.running = append(x.running, t)
+		t.ready <- t.threads
+	}
+	coming := 0 // Cores of tasks that have been told to stop.
+	for _, r := range x.running {
+		if r.stopped {
+			coming += r.threads
+		}
+	}
+	now := time.Now()
+	for _, t := range x.queue {
+		if coming--; coming >= 0 {
+			continue
+		}
+		victim := x.victim(t, now)
+		if victim == nil {
+			return
+		}
+		victim.stopped = true
+		victim.stop(ErrPreempted)
+		coming += victim.threads
+	}
+}
+
+// victim returns the running task that has to make room for t: the least urgent one of those that may be stopped.
+func (x *Executor) victim(t *task, now time.Time) *task {
+	var worst *task
+	for _, r := range x.running {
+		if r.stopped || r.Class <= t.Class || r.Class == Partial && !x.late(t, r, now) {
+			continue
+		}
+		if worst == nil || worst.before(r.Urgency) {
+			worst = r
+		}
+	}
+	return worst
+}
+
+// late reports whether t would miss its deadline by waiting for r.
+func (x *Executor) late(t, r *task, now time.Time) bool {
+	if t.Deadline.IsZero() {
+		return false
+	}
+	wait := max(0, r.seconds/float64(r.threads)-now.Sub(r.began).Seconds())
+	return now.Add(time.Duration((wait + t.seconds) * float64(time.Second))).After(t.Deadline)
+}
+
+// Load says how much there is to do. On a nil executor it is nothing.
+func (x *Executor) Load() Load {
+	if x == nil {
+		return Load{}
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	l := Load{Counts: x.counts}
+	var seconds float64
+	for _, t := range x.queue {
+		l.Waiting[t.Class]++
+		if t.Class == Awaited {
+			seconds += t.seconds
+		}
+	}
+	for _, t := range x.running {
+		l.Running[t.Class]++
+		if t.Class == Awaited {
+			seconds += max(0, t.seconds-time.Since(t.began).Seconds()*float64(t.threads))
+		}
+	}
+	if x.Cores > 0 {
+		l.Queue = time.Duration(seconds / float64(x.Cores) * float64(time.Second))
+	}
+	return l
+}

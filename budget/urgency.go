@@ -1,0 +1,44 @@
+package budget
+
+import "time"
+
+// Urgency says how long a piece of work may wait. The zero value is work that somebody waits for, by no certain time.
+type Urgency struct {
+	Class    Class
+	Deadline time.Time // When it has to be done; zero for as soon as everything with a deadline is.
+}
+
+// Class says for whom work is done. A lower class goes first, whatever the deadlines.
+type Class int8
+
+// The classes, the most urgent first.
+const (
+	Awaited     Class = iota // Somebody hears silence until it is done, or will: closing passes, answers, their sound.
+	Partial                  // What is made of the words of somebody who still talks.
+	Speculative              // What may turn out not to be needed.
+	classes
+)
+
+// String returns the class's name.
+func (c Class) String() string {
+	switch c {
+	case Awaited:
+		return "awaited"
+	case Partial:
+		return "partial"
+	case Speculative:
+		return "speculative"
+	}
+	return "unknown"
+}
+
+// before reports whether u goes before v. Where neither does, the one that came first goes first.
+func (u Urgency) before(v Urgency) bool {
+	switch {
+	case u.Class != v.Class:
+		return u.Class < v.Class
+	case u.Deadline.IsZero() || v.Deadline.IsZero():
+		return v.Deadline.IsZero() && !u.Deadline.IsZero()
+	}
+	return u.Deadline.Before(v.Deadline)
+}
