@@ -46,7 +46,7 @@ type Job struct {
 
 // Count says what became of the work of one class.
 type Count struct {
-	Done      int // Run to its end, with an error or without.
+	Done      int // Run, to its end or to an error.
 	Late      int // Dropped, since its deadline passed before its turn came.
 	Preempted int // Stopped for more urgent work.
 	Unwanted  int // Given up by those who wanted it before its turn came.
@@ -60,12 +60,16 @@ type Load struct {
 	Counts  [classes]Count // What became of all so far, by class.
 }
 
-// task is a job in the executor's hands. All but job, ready and seq are guarded by the executor's mu.
+// patience is when work without a deadline is due: others with deadlines do not go before it for ever.
+const patience = 2 * time.Second
+
+// task is a job in the executor's hands. Job and ready do not change; all else is guarded by the executor's mu.
 type task struct {
 	Job
-	ready   chan int // Gets the number of threads when its turn has come. One buffered.
-	seconds float64  // Core-seconds that it will take, as far as is known.
-	threads int      // 0 until it runs.
+	ready   chan int  // Gets the number of threads when its turn has come. One buffered.
+	due     time.Time // What it is ordered by within its class.
+	seconds float64   // Core-seconds that it will take, as far as is known.
+	threads int       // 0 until it runs.
 	began   time.Time
 	stop    context.CancelCauseFunc
 	stopped bool
@@ -85,7 +89,10 @@ func (x *Executor) Run(ctx context.Context, j Job, work func(ctx context.Context
 		}
 		return work(ctx, j.Threads)
 	}
-	t := &task{Job: j, ready: make(chan int, 1)}
+	t := &task{Job: j, ready: make(chan int, 1), due: j.Deadline}
+	if t.due.IsZero() {
+		t.due = time.Now().Add(patience)
+	}
 	ctx, t.stop = context.WithCancelCause(ctx)
 	defer t.stop(nil)
 	x.enter(t)
@@ -93,13 +100,13 @@ func (x *Executor) Run(ctx context.Context, j Job, work func(ctx context.Context
 	if err != nil {
 		return err
 	}
-	defer x.leave(t)
+	defer func() { x.leave(t, err) }() // also when work panics: the cores are not lost
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		err = context.Cause(ctx)
+		return err
 	}
-	err = work(ctx, threads)
-	if err != nil && errors.Is(context.Cause(ctx), ErrPreempted) {
-		return ErrPreempted
+	if err = work(ctx, threads); err != nil && errors.Is(context.Cause(ctx), ErrPreempted) {
+		err = ErrPreempted
 	}
 	return err
 }
@@ -115,12 +122,10 @@ func (x *Executor) enter(t *task) {
 		x.free, x.rates, x.started = x.Cores, map[string]float64{}, true
 	}
 	t.seconds = t.Size * x.rates[t.Kind]
-	i, _ := slices.BinarySearchFunc(x.queue, t, func(a, b *task) int {
-		if b.before(a.Urgency) {
-			return 1
-		}
-		return -1 // who came first goes first
-	})
+	i := slices.IndexFunc(x.queue, func(q *task) bool { return t.before(q) }) // who came first goes first
+	if i < 0 {
+		i = len(x.queue)
+	}
 	x.queue = slices.Insert(x.queue, i, t)
 	x.dispatch()
 }
@@ -156,16 +161,26 @@ func (x *Executor) await(ctx context.Context, t *task) (threads int, err error) 
 	return 0, err
 }
 
-// leave gives back what a task had, and learns from it.
-func (x *Executor) leave(t *task) {
+// before reports whether t goes before u.
+func (t *task) before(u *task) bool {
+	if t.Class != u.Class {
+		return t.Class < u.Class
+	}
+	return t.due.Before(u.due)
+}
+
+// leave gives back what a task had, and learns from it if it was done.
+func (x *Executor) leave(t *task, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.running = slices.DeleteFunc(x.running, func(r *task) bool { return r == t })
 	x.free += t.threads
-	if t.stopped {
+	if errors.Is(err, ErrPreempted) {
 		x.counts[t.Class].Preempted++
 	} else {
 		x.counts[t.Class].Done++
+	}
+	if err == nil {
 		x.learn(t.Kind, time.Since(t.began).Seconds()*float64(t.threads)/t.Size)
 	}
 	x.dispatch()
@@ -223,7 +238,7 @@ func (x *Executor) victim(t *task, now time.Time) *task {
 		if r.stopped || r.Class <= t.Class || r.Class == Partial && !x.late(t, r, now) {
 			continue
 		}
-		if worst == nil || worst.before(r.Urgency) {
+		if worst == nil || worst.before(r) {
 			worst = r
 		}
 	}

@@ -5,7 +5,7 @@ import "time"
 // Urgency says how long a piece of work may wait. The zero value is work that somebody waits for, by no certain time.
 type Urgency struct {
 	Class    Class
-	Deadline time.Time // When it has to be done; zero for as soon as everything with a deadline is.
+	Deadline time.Time // When it has to be done; zero for some time soon.
 }
 
 // Class says for whom work is done. A lower class goes first, whatever the deadlines.
@@ -30,15 +30,4 @@ func (c Class) String() string {
 		return "speculative"
 	}
 	return "unknown"
-}
-
-// before reports whether u goes before v. Where neither does, the one that came first goes first.
-func (u Urgency) before(v Urgency) bool {
-	switch {
-	case u.Class != v.Class:
-		return u.Class < v.Class
-	case u.Deadline.IsZero() || v.Deadline.IsZero():
-		return v.Deadline.IsZero() && !u.Deadline.IsZero()
-	}
-	return u.Deadline.Before(v.Deadline)
 }
