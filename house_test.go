@@ -43,7 +43,7 @@ var house = map[string][]string{
 
 	"cmd/riposte": {
 		"audio", "audio/silero", "bench", "budget", "caller", "llm", "llm/llama", "native", "native/console", "native/onnx", "pipeline",
-		"stt/whisper", "transport", "transport/realtime", "tts/piper", "web",
+		"stt", "stt/whisper", "transport", "transport/realtime", "tts/piper", "web",
 	},
 }
 

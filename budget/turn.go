@@ -54,6 +54,18 @@ func (t *Turn) Mark(m Mark, at time.Time) {
 	t.marks = append(t.marks, stamp{m, at})
 }
 
+// Due returns when a stage has to be at its end: what the stages before it leave unused it may use.
+func (t *Turn) Due(p Plan, s Stage) time.Time {
+	at := t.speechEnd
+	for _, stage := range Stages {
+		at = at.Add(p.Share(stage))
+		if stage == s {
+			break
+		}
+	}
+	return at
+}
+
 // Report says how the turn went by the plan p. It may be asked for at any time; a turn that was never answered aloud
 // has no verdict.
 func (t *Turn) Report(p Plan) Report {

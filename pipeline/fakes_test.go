@@ -134,7 +134,11 @@ type engines struct {
 	tts      time.Duration // How long a clause takes to its first sound.
 	fail     map[string]error
 	prompts  [][]llm.Message
-	tokens   int // That the model has made.
+	asked    []llm.Request
+	reads    []llm.Request // What the model was to read ahead.
+	read     time.Duration // How long that takes,
+	unread   int           // and how often it was stopped.
+	tokens   int           // That the model has made.
 	heard    int
 	canceled int // Transcriptions that were stopped.
 }
@@ -158,13 +162,11 @@ func (e *engines) transcribe(ctx context.Context, speech audio.PCM, _ stt.Option
 	return stt.Transcript{Text: text, Speech: speech.Duration(rate)}, nil
 }
 
-func (e *engines) generate(ctx context.Context, r llm.Request) iter.Seq2[llm.Piece, error] {
+func (e *engines) Generate(ctx context.Context, r llm.Request) iter.Seq2[llm.Piece, error] {
 	return func(yield func(llm.Piece, error) bool) {
-		if r.MaxTokens == 1 { // only to be read ahead
-			return
-		}
 		e.mu.Lock()
 		e.prompts = append(e.prompts, r.Messages)
+		e.asked = append(e.asked, r)
 		err := e.fail["llm"]
 		e.mu.Unlock()
 		wait := e.ttft
@@ -188,6 +190,52 @@ func (e *engines) generate(ctx context.Context, r llm.Request) iter.Seq2[llm.Pie
 			}
 		}
 		yield(llm.Piece{Usage: &llm.Usage{Prompt: 10, Output: 5, Finish: llm.FinishStop}}, nil)
+	}
+}
+
+// Read reads ahead.
+func (e *engines) Read(ctx context.Context, r llm.Request) (llm.Reading, error) {
+	e.mu.Lock()
+	e.reads = append(e.reads, r)
+	e.mu.Unlock()
+	select {
+	case <-time.After(e.read):
+		return llm.Reading{}, nil
+	case <-ctx.Done():
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.unread++
+		return llm.Reading{}, context.Cause(ctx)
+	}
+}
+
+// Listen is a recogniser with a hypothesis, one word longer than the last, after every half second. All but its last word
+// is stable.
+func (e *engines) Listen(o stt.Options) stt.Stream {
+	return &listening{Stream: stt.Whole(e.transcribe).Listen(o), engines: e, heard: o.Heard}
+}
+
+type listening struct {
+	stt.Stream
+	*engines
+	heard   func(stt.Hypothesis)
+	samples int
+	told    int
+}
+
+func (s *listening) Write(pcm audio.PCM) {
+	s.Stream.Write(pcm)
+	s.samples += len(pcm)
+	s.mu.Lock()
+	words := strings.SplitAfter(s.hears[min(s.engines.heard, len(s.hears)-1)], " ")
+	s.mu.Unlock()
+	for s.told < min(s.samples/(rate/2), len(words)) {
+		s.told++
+		stable := strings.TrimSpace(strings.Join(words[:s.told-1], ""))
+		s.heard(stt.Hypothesis{
+			Text:   strings.TrimSpace(strings.Join(words[:s.told], "")),
+			Stable: len(stable), Speech: audio.Duration(s.samples, rate),
+		})
 	}
 }
 
@@ -225,8 +273,8 @@ func session(t *testing.T, e *engines, change func(*Session), talk func(*line)) 
 		l := newLine(t)
 		s := &Session{
 			Call: l, VAD: levelVAD{},
-			STT:  stt.TranscriberFunc(e.transcribe),
-			LLM:  llm.GeneratorFunc(e.generate),
+			STT:  stt.Whole(e.transcribe),
+			LLM:  e,
 			TTS:  tts.SynthesizerFunc{Hz: rate, Fn: e.speak},
 			Plan: budget.DefaultPlan, Log: slog.New(slog.DiscardHandler),
 			Apology: "Sorry, please say that again.",

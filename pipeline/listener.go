@@ -20,11 +20,12 @@ type listener struct {
 	ear      *ear
 	settings transport.Settings
 
-	item     string       // What is being said, between its onset and its end.
+	item     string       // What is being said, between its onset and its end,
+	hearing  *hearing     // the same, as it is heard,
+	eager    *pass        // and the closing pass over it, begun when it seemed to be over.
 	last     *turn        // The turn before it,
 	lastFrom int64        // and where the speech of that began.
 	resumes  *turn        // That same turn, when what is being said goes on with it.
-	eager    *hearing     // The closing pass over it, begun when it seemed to be over.
 	full     bool         // The caller was told that no more sound can be kept.
 	reading  func()       // Stops the model's reading of its instructions.
 	unspoken *budget.Turn // The clock of what was committed and is not answered.
@@ -38,7 +39,10 @@ func newListener(s *Session, ctx context.Context, limits Limits, turns chan<- *t
 	}
 }
 
-func (l *listener) close() { l.ear.close() }
+func (l *listener) close() {
+	l.drop()
+	l.ear.close()
+}
 
 // handle does what the caller asked for. An error ends the call.
 func (l *listener) handle(in transport.Inbound) error {
@@ -126,9 +130,9 @@ func (l *listener) cancel(in transport.Cancel) error {
 
 // clear forgets what the caller has said since the last turn.
 func (l *listener) clear() error {
-	l.forget()
+	l.drop()
 	l.ear.commit()
-	l.item, l.resumes, l.full = "", nil, false
+	l.full = false
 	return l.Call.Send(l.ctx, transport.Cleared{})
 }
 
@@ -164,9 +168,8 @@ func (l *listener) truncate(in transport.Truncate) error {
 // configure takes new settings. What is being said belongs to whoever decides turns from now on.
 func (l *listener) configure(settings transport.Settings) error {
 	if (settings.Detection == nil) != (l.settings.Detection == nil) {
-		l.forget()
+		l.drop()
 		l.ear.ends.Reset()
-		l.item, l.resumes = "", nil
 	}
 	if settings.Instructions != l.settings.Instructions {
 		l.reading() // the old ones are not needed any more

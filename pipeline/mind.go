@@ -7,10 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"riposte/audio"
 	"riposte/budget"
 	"riposte/llm"
-	"riposte/stt"
 	"riposte/transport"
 )
 
@@ -23,19 +21,6 @@ type mind struct {
 
 // said is one thing that the caller said.
 type said struct{ item, text string }
-
-// hear begins to transcribe speech. The transcription ends with ctx, or when its stop is called.
-func (s *Session) hear(ctx context.Context, speech audio.PCM, settings transport.Settings) *hearing {
-	ctx, stop := context.WithCancel(ctx)
-	h := &hearing{done: make(chan struct{}), stop: stop}
-	s.group.Go(func() error {
-		defer stop()
-		defer close(h.done)
-		h.transcript, h.err = s.STT.Transcribe(ctx, speech, stt.Options{Language: settings.Language, Prompt: settings.Vocabulary})
-		return nil
-	})
-	return h
-}
 
 // answer finds the words of a turn and answers them. The error is one that ends the call.
 func (m *mind) answer(ctx context.Context, t *turn, clauses chan<- clause) (outcome, error) {
@@ -139,6 +124,7 @@ func (m *mind) generate(t *turn, clauses chan<- clause) (outcome, error) {
 		Messages:     m.history.messages(t.settings.Instructions),
 		Sampling:     t.settings.Sampling,
 		MaxTokens:    t.settings.MaxTokens,
+		Urgency:      budget.Urgency{Deadline: t.clock.Due(m.Plan, budget.LLM)},
 	}
 	for piece, err := range m.LLM.Generate(t.ctx, request) {
 		if err != nil {

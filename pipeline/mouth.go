@@ -15,23 +15,25 @@ import (
 type mouth struct {
 	voice     tts.Synthesizer
 	settings  transport.Settings
+	plan      budget.Plan
 	sounds    chan<- sound
 	resampler *audio.Resampler
 	frame     int       // Samples in a frame.
 	rest      audio.PCM // Sound that does not fill a frame yet.
 	ended     bool      // What was said last ended a sentence.
+	made      int       // Samples so far.
 }
 
 // sentencePause is the silence between sentences. Voices leave some 110 ms behind a full stop; talkers leave 200 to 400.
 const sentencePause = 150 * time.Millisecond
 
-func newMouth(voice tts.Synthesizer, settings transport.Settings, sounds chan<- sound) (*mouth, error) {
+func newMouth(voice tts.Synthesizer, settings transport.Settings, plan budget.Plan, sounds chan<- sound) (*mouth, error) {
 	r, err := audio.OpenResampler(voice.Rate(), settings.Rate)
 	if err != nil {
 		return nil, fmt.Errorf("voice: %w", err)
 	}
 	return &mouth{
-		voice: voice, settings: settings, sounds: sounds, resampler: r,
+		voice: voice, settings: settings, plan: plan, sounds: sounds, resampler: r,
 		frame: audio.Samples(frameLength, settings.Rate),
 	}, nil
 }
@@ -46,7 +48,9 @@ func (m *mouth) say(c clause) {
 		}
 	}
 	m.ended, _ = endMark(strings.TrimSpace(c.text))
-	for pcm, err := range m.voice.Speak(t.ctx, c.text, tts.Options{Speed: m.settings.Speed}) {
+	// The first sound is due by the plan, and what follows when that has been heard.
+	due := t.clock.Due(m.plan, budget.TTS).Add(audio.Duration(m.made, m.settings.Rate))
+	for pcm, err := range m.voice.Speak(t.ctx, c.text, tts.Options{Speed: m.settings.Speed, Urgency: budget.Urgency{Deadline: due}}) {
 		if err != nil {
 			t.end(fmt.Errorf("voice: %w", err)) // does nothing to an answer that has ended already
 			return
@@ -68,6 +72,7 @@ func (m *mouth) finish(t *turn) {
 // send hands on all whole frames, and with flush the rest as well. The clause's text goes with the first of them.
 func (m *mouth) send(c *clause, pcm audio.PCM, flush bool) error {
 	m.rest = append(m.rest, pcm...)
+	m.made += len(pcm)
 	for len(m.rest) >= m.frame || flush && (len(m.rest) > 0 || c.text != "") {
 		n := min(m.frame, len(m.rest))
 		if err := put(c.turn.ctx, m.sounds, sound{clause: *c, pcm: m.rest[:n:n]}); err != nil {

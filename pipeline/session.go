@@ -2,8 +2,10 @@
 //
 //	Call.Receive -> listen (VAD, end of turn, STT) -> turns -> think (LLM) -> clauses -> speak (TTS) -> sounds -> play -> Call.Send
 //
-// listen is in listener.go, utterance.go and ear.go; think in mind.go and clause.go; speak in mouth.go; play in player.go. The
-// recogniser is started by listen, beside the silence that may end a turn, and think waits for its words.
+// listen is in listener.go, utterance.go, hearing.go and ear.go; think in mind.go and clause.go; speak in mouth.go; play in
+// player.go. The recogniser hears the caller from the first sound on; what it makes of that in the meantime goes to follow, in
+// reader.go, which has the model read ahead. Its closing pass begins beside the silence that may end a turn, and think waits
+// for its words.
 //
 // A clause or a sound may also be the beginning or the end of an answer, which so pass through every stage in their order.
 // Each item knows its turn. Nothing but cancellation goes the other way, as the cause of a turn's context, and the last hop
@@ -34,7 +36,7 @@ type Session struct {
 	Call     transport.Call
 	Settings transport.Settings // What the call begins with.
 	VAD      audio.VAD          // This call's own.
-	STT      stt.Transcriber
+	STT      stt.Recognizer
 	LLM      llm.Generator
 	TTS      tts.Synthesizer
 	Plan     budget.Plan
@@ -46,17 +48,19 @@ type Session struct {
 	Drain <-chan struct{}
 	Log   *slog.Logger
 
-	group    *errgroup.Group
-	history  history
-	live     live
-	draining chan struct{} // Closed when Drain has been noticed.
+	group      *errgroup.Group
+	history    history
+	live       live
+	saying     saying
+	hypotheses chan hypothesis // The newest one, until follow takes it.
+	draining   chan struct{}   // Closed when Drain has been noticed.
 }
 
 // Run holds the call until it ends, and says why it ended: transport.ErrHungUp, transport.ErrShutdown, the cause of ctx,
 // or what went wrong. When it returns, nothing of the call is left running.
 func (s *Session) Run(ctx context.Context) error {
 	s.group, ctx = errgroup.WithContext(ctx)
-	s.draining = make(chan struct{})
+	s.draining, s.hypotheses = make(chan struct{}), make(chan hypothesis, 1)
 	limits := s.Limits.withDefaults()
 
 	turns := make(chan *turn, 2*limits.Turns) // those that want no answer any more wait as well
@@ -67,28 +71,9 @@ func (s *Session) Run(ctx context.Context) error {
 	s.group.Go(func() error { defer close(clauses); return s.think(ctx, turns, clauses) })
 	s.group.Go(func() error { defer close(sounds); return s.speak(ctx, clauses, sounds) })
 	s.group.Go(func() error { return s.play(ctx, limits, sounds) })
+	s.group.Go(func() error { return s.follow(ctx) })
 	s.group.Go(func() error { return s.drain(ctx) })
 	return s.group.Wait()
-}
-
-// prepare has the model read its instructions before there is anything to answer, so that the first turn does not have
-// to wait for that. It stops when stop is called.
-func (s *Session) prepare(ctx context.Context, instructions string) (stop context.CancelFunc) {
-	ctx, stop = context.WithCancel(ctx)
-	if instructions == "" {
-		return stop
-	}
-	s.group.Go(func() error {
-		defer stop()
-		r := llm.Request{Conversation: s.Call.ID(), Messages: []llm.Message{{Role: llm.System, Text: instructions}}, MaxTokens: 1}
-		for _, err := range s.LLM.Generate(ctx, r) {
-			if err != nil && ctx.Err() == nil {
-				s.Log.Debug("the model could not read its instructions ahead", "call", s.Call.ID(), "err", err)
-			}
-		}
-		return nil
-	})
-	return stop
 }
 
 // listen takes what the caller says and does, and hands on each turn once it is decided.
@@ -130,7 +115,7 @@ func (s *Session) speak(ctx context.Context, clauses <-chan clause, sounds chan<
 		switch {
 		case c.begin && !c.turn.settings.Written:
 			m.close()
-			if m, err = newMouth(s.TTS, c.turn.settings, sounds); err == nil {
+			if m, err = newMouth(s.TTS, c.turn.settings, s.Plan, sounds); err == nil {
 				err = put(ctx, sounds, sound{clause: c})
 			}
 		case m == nil || c.begin:

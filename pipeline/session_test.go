@@ -459,7 +459,7 @@ func TestEndInTheMiddleOfABurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, l := quick(), newLine(t)
 		s := &Session{
-			Call: l, VAD: slowVAD{}, STT: stt.TranscriberFunc(e.transcribe), LLM: llm.GeneratorFunc(e.generate),
+			Call: l, VAD: slowVAD{}, STT: stt.Whole(e.transcribe), LLM: e,
 			TTS: tts.SynthesizerFunc{Hz: rate, Fn: e.speak}, Plan: budget.DefaultPlan, Log: slog.New(slog.DiscardHandler),
 			Settings: transport.Settings{Rate: rate, Detection: &transport.Detection{Threshold: 0.5, Silence: 300 * ms}},
 		}

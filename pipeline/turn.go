@@ -9,7 +9,6 @@ import (
 
 	"riposte/budget"
 	"riposte/llm"
-	"riposte/stt"
 	"riposte/transport"
 )
 
@@ -29,7 +28,7 @@ type turn struct {
 
 	item     string             // What the caller said; empty when the caller only asked for an answer.
 	replaces string             // The item of a turn that this one takes in, since the caller went on with it.
-	hearing  *hearing           // What is made of it; nil without an item.
+	hearing  *pass              // What is made of it; nil without an item.
 	respond  bool               // Whether it is to be answered.
 	settings transport.Settings // As they were when the turn was decided.
 	answer   transport.Response
@@ -43,14 +42,6 @@ type turn struct {
 	audible time.Time      // When the first audible sound of the answer left; zero before.
 	sent    bool           // All of the answer has left, though the caller may still be listening to it.
 	cut     *time.Duration // How much of the answer the caller says to have heard at most.
-}
-
-// hearing is a transcription that has begun.
-type hearing struct {
-	done       chan struct{}
-	stop       context.CancelFunc
-	transcript stt.Transcript
-	err        error
 }
 
 // outcome is how an answer ended.

@@ -39,6 +39,13 @@ func (l *listener) sound(in transport.Sound) error {
 			return context.Cause(l.ctx)
 		}
 		pcm := l.ear.take(part)
+		if d == nil && l.item == "" {
+			l.ear.from = l.ear.since
+			l.begin()
+		}
+		if l.hearing != nil {
+			l.hearing.feed(l.ear.tape)
+		}
 		if d == nil {
 			continue
 		}
@@ -61,7 +68,7 @@ func (l *listener) detected(event audio.Event) error {
 		return l.onset()
 	case audio.Maybe:
 		l.forget()
-		l.eager = l.hear(l.ctx, l.ear.speech(), l.settings)
+		l.eager = l.finish(l.ctx, l.hearing, l.due())
 	case audio.Resumed:
 		l.forget()
 	case audio.Done:
@@ -75,7 +82,7 @@ func (l *listener) detected(event audio.Event) error {
 // better in their sentence than without it.
 func (l *listener) onset() error {
 	d := l.settings.Detection
-	l.item, l.resumes = newID("item"), nil
+	l.resumes = nil
 	if d.Interrupt {
 		l.interrupt(time.Now(), l.limits)
 	}
@@ -84,6 +91,7 @@ func (l *listener) onset() error {
 	if l.last != nil && errors.Is(context.Cause(l.last.ctx), errContinued) && l.ear.at(at-l.lastFrom) <= min(longestResumed, l.limits.Utterance/2) {
 		l.resumes, l.ear.from = l.last, l.lastFrom
 	}
+	l.begin()
 	return l.Call.Send(l.ctx, transport.SpeechStarted{Item: l.item, At: l.ear.at(at)})
 }
 
@@ -99,15 +107,13 @@ func (l *listener) decided() error {
 	clock.Mark(budget.Received, received)
 	clock.Mark(budget.Decided, now)
 
-	h := l.eager
-	l.eager = nil
-	if h == nil {
-		h = l.hear(l.ctx, l.ear.speech(), l.settings)
+	if l.eager == nil {
+		l.eager = l.finish(l.ctx, l.hearing, l.due())
 	}
 	if err := l.Call.Send(l.ctx, transport.SpeechStopped{Item: l.item, At: l.ear.at(l.ear.ends.Position())}); err != nil {
 		return err
 	}
-	return l.take(h, clock, l.settings.Detection.Respond)
+	return l.take(clock, l.settings.Detection.Respond)
 }
 
 // commit hands on what the caller has said since the last turn.
@@ -122,7 +128,8 @@ func (l *listener) commit(in transport.Commit) error {
 			pcm.Duration(audio.SpeechRate).Milliseconds()))
 	}
 	if l.item == "" {
-		l.item, l.ear.from = newID("item"), l.ear.since
+		l.ear.from = l.ear.since
+		l.begin()
 	}
 	l.forget()
 	now := time.Now()
@@ -130,12 +137,16 @@ func (l *listener) commit(in transport.Commit) error {
 	clock.Mark(budget.Received, now)
 	clock.Mark(budget.Decided, now)
 	respond := l.settings.Detection != nil && l.settings.Detection.Respond
-	return l.take(l.hear(l.ctx, pcm, l.settings), clock, respond)
+	l.eager = l.finish(l.ctx, l.hearing, clock.Due(l.Plan, budget.STT))
+	return l.take(clock, respond)
 }
 
 // take makes what was said an item of the conversation and a turn.
-func (l *listener) take(h *hearing, clock *budget.Turn, respond bool) error {
-	t := &turn{clock: clock, item: l.item, hearing: h, respond: respond, settings: l.settings}
+func (l *listener) take(clock *budget.Turn, respond bool) error {
+	t := &turn{clock: clock, item: l.item, hearing: l.eager, respond: respond, settings: l.settings}
+	l.saying.end()
+	l.hearing.end(l.Session, l.eager)
+	l.hearing, l.eager = nil, nil
 	if l.resumes != nil {
 		t.replaces = l.resumes.item
 		l.history.remove(t.replaces)
@@ -158,6 +169,28 @@ func (l *listener) take(h *hearing, clock *budget.Turn, respond bool) error {
 		l.unspoken = clock
 	}
 	return l.enqueue(t, "")
+}
+
+// begin begins to hear an item, from the ear's from on.
+func (l *listener) begin() {
+	l.item = newID("item")
+	l.hearing = l.hear(l.item, l.ear.from, l.settings)
+	l.hearing.feed(l.ear.tape)
+	l.saying.begin(l.item, l.settings)
+}
+
+// due returns when the text of what is being said has to be final, if it ends here.
+func (l *listener) due() time.Time {
+	captured, _ := l.ear.endOfSpeech()
+	return budget.NewTurn(captured).Due(l.Plan, budget.STT)
+}
+
+// drop forgets what is being said.
+func (l *listener) drop() {
+	l.forget()
+	l.saying.end()
+	l.hearing.end(l.Session, nil)
+	l.item, l.hearing, l.resumes = "", nil, nil
 }
 
 // forget stops the closing pass that was begun too early.

@@ -48,6 +48,14 @@ type Truncated struct {
 	Heard time.Duration
 }
 
+// Hypothesis is what the caller seems to have said so far of what will be an item. A later one may say otherwise.
+type Hypothesis struct {
+	Item   string
+	Text   string
+	Stable int // So many bytes at its beginning are not expected to change any more.
+	Speech time.Duration
+}
+
 // Transcribed is what the recogniser made of an item.
 type Transcribed struct {
 	Item   string
@@ -124,6 +132,7 @@ func (Cleared) isOutbound()             {}
 func (Added) isOutbound()               {}
 func (Removed) isOutbound()             {}
 func (Truncated) isOutbound()           {}
+func (Hypothesis) isOutbound()          {}
 func (Transcribed) isOutbound()         {}
 func (TranscriptionFailed) isOutbound() {}
 func (ResponseStarted) isOutbound()     {}

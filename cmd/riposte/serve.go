@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"riposte/pipeline"
+	"riposte/stt"
 	"riposte/transport"
 	"riposte/transport/realtime"
 	"riposte/web"
@@ -121,7 +122,7 @@ func (s *service) hold(ctx context.Context, call transport.Call, settings transp
 	}
 	defer vad.Close()
 	session := pipeline.Session{
-		Call: call, Settings: settings, VAD: vad, STT: s.engines.stt, LLM: s.engines.llm, TTS: s.engines.tts,
+		Call: call, Settings: settings, VAD: vad, STT: stt.Whole(s.engines.stt.Transcribe), LLM: s.engines.llm, TTS: s.engines.tts,
 		Plan: s.settings.plan(), Limits: s.settings.limits(), Apology: s.settings.Talk.Apology, Drain: s.drain, Log: s.log,
 	}
 	err = session.Run(ctx)

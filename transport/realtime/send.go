@@ -31,6 +31,13 @@ func (c *call) Send(ctx context.Context, out transport.Outbound) error {
 		return c.send(ctx, "conversation.item.deleted", fields{"item_id": out.Item})
 	case transport.Truncated:
 		return c.send(ctx, "conversation.item.truncated", fields{"item_id": out.Item, "content_index": 0, "audio_end_ms": out.Heard.Milliseconds()})
+	case transport.Hypothesis:
+		if !slices.Contains(c.current().Include, hypotheses) {
+			return nil
+		}
+		return c.send(ctx, hypotheses, fields{
+			"item_id": out.Item, "text": out.Text, "stable": out.Text[:out.Stable], "audio_ms": out.Speech.Milliseconds(),
+		})
 	case transport.Transcribed:
 		if c.current().Audio.Input.Transcription == nil {
 			return nil

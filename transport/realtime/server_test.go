@@ -215,7 +215,8 @@ func TestAnswer(t *testing.T) {
 			transport.Words{Response: r, Text: "day."},
 			transport.Voice{Response: r, PCM: audio.PCM{3, -4}},
 			transport.ResponseDone{Response: r, Status: transport.Completed, Text: "Good day."},
-			transport.TurnReport{Response: "resp_1"}, // not included, so not sent
+			transport.Hypothesis{Item: "item_2", Text: "well"}, // neither is included, so neither is sent
+			transport.TurnReport{Response: "resp_1"},
 		} {
 			if err := c.Send(ctx, out); err != nil {
 				return err
@@ -410,5 +411,34 @@ func TestOrigins(t *testing.T) {
 	rebound.Header.Set("Origin", "http://evil.example:8080")
 	if s.originAllowed(rebound) {
 		t.Error("a page whose name leads here is let in")
+	}
+}
+
+// What a client includes it is sent.
+func TestIncluded(t *testing.T) {
+	included := make(chan struct{})
+	p, _ := serve(t, Limits{}, func(ctx context.Context, c transport.Call) error {
+		if _, err := c.Receive(ctx); err != nil {
+			return err
+		}
+		close(included)
+		if err := c.Send(ctx, transport.Hypothesis{Item: "item_1", Text: "ask not what", Stable: len("ask not"), Speech: 1200 * time.Millisecond}); err != nil {
+			return err
+		}
+		return c.Send(ctx, transport.TurnReport{Response: "resp_1"})
+	})
+	p.send(`{"type":"session.update","session":{"type":"realtime","include":["riposte.hypothesis","riposte.turn"]}}`)
+	<-included
+	for e := p.read(); ; e = p.read() {
+		if e["type"] != "riposte.hypothesis" {
+			continue
+		}
+		if e["item_id"] != "item_1" || e["text"] != "ask not what" || e["stable"] != "ask not" || e["audio_ms"] != 1200. {
+			t.Errorf("the client was told %v", e)
+		}
+		break
+	}
+	if e := p.read(); e["type"] != "riposte.turn" {
+		t.Errorf("after the hypothesis came %v", e)
 	}
 }

@@ -64,8 +64,11 @@ type turnDetection struct {
 	IdleTimeout       *int     `json:"idle_timeout_ms,omitempty"`
 }
 
-// turnReports is what a client puts into include to be sent riposte.turn events.
-const turnReports = "riposte.turn"
+// What a client may put into include, to be sent the events of that name.
+const (
+	turnReports = "riposte.turn"
+	hypotheses  = "riposte.hypothesis"
+)
 
 // voices are the names that clients of the protocol ask for without having looked. They all mean the service's own voice.
 var voices = []string{"alloy", "ash", "ballad", "cedar", "coral", "echo", "marin", "sage", "shimmer", "verse"}
@@ -170,8 +173,8 @@ func (s session) validate(old session, voice string) error {
 		return invalid("session.prompt", "invalid_value", "This service keeps no prompts: put the text into session.instructions.")
 	}
 	for _, inc := range s.Include {
-		if inc != turnReports {
-			return invalid("session.include", "invalid_value", "session.include holds %q; this service can include %q.", inc, turnReports)
+		if inc != turnReports && inc != hypotheses {
+			return invalid("session.include", "invalid_value", "session.include holds %q; this service can include %q and %q.", inc, turnReports, hypotheses)
 		}
 	}
 	return s.Audio.validate(old.Audio, voice)

@@ -1,0 +1,89 @@
+package pipeline
+
+import (
+	"context"
+	"time"
+
+	"riposte/audio"
+	"riposte/budget"
+	"riposte/stt"
+	"riposte/transport"
+)
+
+// hearing is one thing that the caller says, on its way through the recogniser, from its first sound on.
+type hearing struct {
+	stream stt.Stream
+	to     int64 // The recogniser has the call's sound up to here.
+}
+
+// pass is a closing pass over what was said up to its beginning.
+type pass struct {
+	done       chan struct{}
+	stop       context.CancelFunc
+	transcript stt.Transcript
+	err        error
+}
+
+// hypothesis is what seems to have been said so far of an item to be.
+type hypothesis struct {
+	item string
+	stt.Hypothesis
+}
+
+// hear begins to recognise what is said from a position of the call on.
+func (s *Session) hear(item string, from int64, settings transport.Settings) *hearing {
+	return &hearing{to: from, stream: s.STT.Listen(stt.Options{
+		Language: settings.Language, Prompt: settings.Vocabulary,
+		Heard: func(h stt.Hypothesis) { replace(s.hypotheses, hypothesis{item, h}) },
+	})}
+}
+
+// feed gives the recogniser what is new on the call's tape.
+func (h *hearing) feed(tape *audio.Tape) {
+	pcm, _ := tape.Slice(h.to, tape.End())
+	h.stream.Write(pcm)
+	h.to = tape.End()
+}
+
+// finish begins a closing pass over all that was fed, of which the result is due at the given time. The pass ends with
+// ctx, or when its stop is called.
+func (s *Session) finish(ctx context.Context, h *hearing, due time.Time) *pass {
+	ctx, stop := context.WithCancel(ctx)
+	p := &pass{done: make(chan struct{}), stop: stop}
+	s.group.Go(func() error {
+		defer stop()
+		defer close(p.done)
+		p.transcript, p.err = h.stream.Finish(ctx, budget.Urgency{Deadline: due})
+		return nil
+	})
+	return p
+}
+
+// end frees the recogniser once the closing pass p has ended. nil is a hearing that has ended.
+func (h *hearing) end(s *Session, p *pass) {
+	if h == nil {
+		return
+	}
+	s.group.Go(func() error {
+		if p != nil {
+			<-p.done
+		}
+		h.stream.Close()
+		return nil
+	})
+}
+
+// replace puts v into a channel with room for one, in place of what nobody has taken yet.
+func replace[T any](c chan T, v T) {
+	for {
+		select {
+		case c <- v:
+			return
+		default:
+		}
+		select {
+		case <-c:
+		default:
+		}
+	}
+}
