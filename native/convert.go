@@ -26,7 +26,7 @@ func convertWhisper(ctx context.Context, w io.Writer, m *ct2Model, tokens []stri
 		fileType = ggmlFileQ8
 	}
 	out := newGGMLWriter(w)
-	out.head(shape, fileType, melFilters(), tokens)
+	out.head(shape, fileType, tokens)
 	plan := whisperTensors(shape)
 	used := make(map[string]bool)
 	for i, t := range plan {

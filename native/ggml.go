@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+
+	"riposte/audio/mel"
 )
 
 // The numbers by which ggml knows the types of tensors.
@@ -52,11 +54,11 @@ func (g *ggmlWriter) Flush() error {
 }
 
 // head writes all that comes before the tensors.
-func (g *ggmlWriter) head(s whisperShape, fileType int, mel []float32, tokens []string) {
+func (g *ggmlWriter) head(s whisperShape, fileType int, tokens []string) {
 	g.numbers(ggmlMagic, s.vocabulary, s.audioFrames, s.width, s.heads, s.encoder,
-		s.textTokens, s.width, s.heads, s.decoder, melBands, fileType)
-	g.numbers(melBands, melBins)
-	g.write(appendFloats(nil, mel))
+		s.textTokens, s.width, s.heads, s.decoder, mel.Bands, fileType)
+	g.numbers(mel.Bands, mel.Bins)
+	g.write(appendFloats(nil, mel.Filters()))
 	g.numbers(len(tokens))
 	for _, t := range tokens {
 		g.numbers(len(t))

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"riposte/audio/mel"
 )
 
 // whisperTensor says how one tensor of whisper.cpp comes from a variable.
@@ -31,7 +33,7 @@ func whisperTensors(s whisperShape) []whisperTensor {
 	width := int64(s.width)
 	list := []whisperTensor{
 		{"encoder.positional_embedding", "encoder/position_encodings/encodings", []int64{int64(s.audioFrames), width}, 0, 1, kindFloats},
-		{"encoder.conv1.weight", "encoder/conv1/weight", []int64{width, melBands, 3}, 0, 1, kindHalves},
+		{"encoder.conv1.weight", "encoder/conv1/weight", []int64{width, mel.Bands, 3}, 0, 1, kindHalves},
 		{"encoder.conv1.bias", "encoder/conv1/bias", []int64{width, 1}, 0, 1, kindFloats},
 		{"encoder.conv2.weight", "encoder/conv2/weight", []int64{width, width, 3}, 0, 1, kindHalves},
 		{"encoder.conv2.bias", "encoder/conv2/bias", []int64{width, 1}, 0, 1, kindFloats},

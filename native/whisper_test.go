@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"riposte/audio/mel"
 )
 
 // ct2File writes CTranslate2 files for tests.
@@ -110,7 +112,7 @@ func tinyWhisper() *ct2File {
 	linear("decoder/layer_0/attention/linear_1", 2*tinyWidth, tinyWidth)
 	zeroKey("decoder/layer_0/attention/linear_1", 0)
 	linear("decoder/layer_0/attention/linear_2", tinyWidth, tinyWidth)
-	f.weights("encoder/conv1/weight", tinyWidth, melBands, 3)
+	f.weights("encoder/conv1/weight", tinyWidth, mel.Bands, 3)
 	f.weights("encoder/conv1/bias", tinyWidth)
 	f.weights("encoder/conv2/weight", tinyWidth, tinyWidth, 3)
 	f.weights("encoder/conv2/bias", tinyWidth)
@@ -202,7 +204,7 @@ func TestConvertWhisper(t *testing.T) {
 	if !slices.Equal(got.tokens, tokens) {
 		t.Errorf("tokens = %q, want %q", got.tokens, tokens)
 	}
-	if !slices.Equal(got.mel, melFilters()) {
+	if !slices.Equal(got.mel, mel.Filters()) {
 		t.Error("the mel filters are others")
 	}
 	// whisper.cpp wants 10 + 15 tensors around the layers, less those that are counted twice there: 5 + 2 of the encoder,
@@ -296,7 +298,7 @@ func TestConvertWhisperRefuses(t *testing.T) {
 		}, "is not zero"},
 		"another shape": {func(f *ct2File) {
 			v := f.vars["encoder/conv1/weight"]
-			v.dims = []int{tinyWidth, 3, melBands}
+			v.dims = []int{tinyWidth, 3, mel.Bands}
 			f.vars["encoder/conv1/weight"] = v
 		}, `"encoder/conv1/weight" has the shape [64 3 80], expected [64 80 3]`},
 		"another type": {func(f *ct2File) {

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -114,11 +113,7 @@ func sharedService(t *testing.T) string {
 // jfk is the sample that comes with the Whisper bindings, and what is said in it.
 func jfk(t testing.TB) (caller.Speech, string) {
 	t.Helper()
-	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/ggerganov/whisper.cpp/bindings/go").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	pcm, rate, err := audio.ReadFile(filepath.Join(strings.TrimSpace(string(dir)), "samples", "jfk.wav"))
+	pcm, rate, err := audio.ReadFile(nativetest.Recording(t))
 	if err != nil {
 		t.Fatal(err)
 	}

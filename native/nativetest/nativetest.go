@@ -3,6 +3,9 @@ package nativetest
 
 import (
 	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"riposte/native"
@@ -31,6 +34,17 @@ func ONNXRuntime(t testing.TB) string {
 	t.Helper()
 	path, err := open(t).ONNXRuntime()
 	return need(t, path, err)
+}
+
+// Recording returns the path of the speech that comes with the Whisper bindings: 11 s of John F. Kennedy at 16 kHz, "And so,
+// my fellow Americans: ask not what your country can do for you, ask what you can do for your country."
+func Recording(t testing.TB) string {
+	t.Helper()
+	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/ggerganov/whisper.cpp/bindings/go").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(strings.TrimSpace(string(dir)), "samples", "jfk.wav")
 }
 
 func open(t testing.TB) *native.Store {
