@@ -8,14 +8,12 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
+	"riposte/budget"
 	"riposte/native/onnx"
 	"riposte/tts"
 )
@@ -25,21 +23,27 @@ type Engine struct {
 	Model   string        // The path of the voice's .onnx file; its description lies beside it as .onnx.json.
 	Runtime *onnx.Runtime // What runs it.
 
-	Threads  int           // Threads inside one operator. It defaults to 1.
-	Parallel int           // Windows computed at once, over all callers. It defaults to the number of cores by Threads.
-	Speaker  string        // Name or number, for voices of many speakers. It defaults to the first.
-	Pause    time.Duration // Silence between sentences. It defaults to 150 ms.
-	Espeak   string        // The folder that holds espeak-ng-data. It defaults to where the library looks itself.
-	Log      *slog.Logger  // It defaults to slog.Default.
+	// Executor says when a part of the network may run. Nil runs everything at once.
+	Executor *budget.Executor
+	// Threads work inside one operator, whatever the executor has free: the runtime fixes their number when a voice is
+	// opened. It defaults to 1, which never takes more than was granted.
+	Threads    int
+	Speaker    string        // Name or number, for voices of many speakers. It defaults to the first.
+	Pause      time.Duration // Silence between sentences. It defaults to 150 ms.
+	CacheBytes int           // How much sound of what was spoken is kept, to be spoken again. It defaults to 16 MiB; negative keeps none.
+	Espeak     string        // The folder that holds espeak-ng-data. It defaults to where the library looks itself.
+	Log        *slog.Logger  // It defaults to slog.Default.
 
 	// NoiseScale, LengthScale and NoiseWidth are how lively the sound, how slow the speech and how varied its rhythm are.
-	// 0 means the voice's own value, and a negative noise means none, which makes speech repeatable.
+	// 0 means the voice's own value, and a negative noise means none, which makes speech repeatable. With noise a text
+	// sounds a little different each time, but for what the cache holds: that sounds as it did.
 	NoiseScale, LengthScale, NoiseWidth float32
 
 	voice   *voice
 	net     *network
 	scales  [3]float32
 	speaker int64
+	spoken  cache
 	unknown atomic.Int64 // Phonemes left out since the voice does not know them.
 
 	mu       sync.Mutex
@@ -79,6 +83,7 @@ func (e *Engine) Open(ctx context.Context) error {
 	}
 	e.voice, e.speaker = v, speaker
 	e.scales = v.scales(e.NoiseScale, e.LengthScale, e.NoiseWidth)
+	e.spoken.limit = cacheBytes(e.CacheBytes)
 
 	model, err := os.ReadFile(e.Model)
 	if err != nil {
@@ -95,7 +100,7 @@ func (e *Engine) Open(ctx context.Context) error {
 	e.net = n
 	debug.FreeOSMemory() // The file and its parts, which the runtime holds copies of, are twice what a voice weighs.
 	e.Log.Info("voice is ready", "model", e.Model, "rate", e.Rate(), "windows", n.decoder != nil, "flow_windows", n.flow != nil,
-		"threads", max(1, e.Threads), "took", time.Since(begin).Round(time.Millisecond))
+		"overlap", n.overlap, "threads", n.threads, "took", time.Since(begin).Round(time.Millisecond))
 	return nil
 }
 
@@ -106,13 +111,13 @@ func (e *Engine) openNetwork(ctx context.Context, model []byte, first request) (
 		return nil, fmt.Errorf("fetch the voice again: %w", err)
 	}
 	o := onnx.Options{Threads: max(1, e.Threads)}
-	turn := semaphore.NewWeighted(int64(e.parallel()))
 	try := func(n *network, err error) (*network, error) {
 		if err != nil {
 			return nil, err
 		}
-		n.turn = turn
-		if err := n.check(ctx, first); err != nil {
+		n.executor, n.threads = e.Executor, o.Threads
+		err = n.work(ctx, workOpen, 1, nil, func(ctx context.Context) error { return n.check(ctx, first) })
+		if err != nil {
 			n.close()
 			return nil, err
 		}
@@ -137,14 +142,6 @@ func (e *Engine) openNetwork(ctx context.Context, model []byte, first request) (
 	}
 	e.Log.Warn("the voice is spoken whole, so that its first sound comes late", "model", e.Model, "why", why)
 	return try(openWhole(e.Runtime, model, o))
-}
-
-// parallel returns how many parts may run at once.
-func (e *Engine) parallel() int {
-	if e.Parallel > 0 {
-		return e.Parallel
-	}
-	return max(1, runtime.GOMAXPROCS(0)/max(1, e.Threads))
 }
 
 // Rate implements tts.Synthesizer. It is 0 before Open.

@@ -6,8 +6,7 @@ import (
 	"fmt"
 	"iter"
 
-	"golang.org/x/sync/semaphore"
-
+	"riposte/budget"
 	"riposte/native/onnx"
 )
 
@@ -18,9 +17,10 @@ type network struct {
 	decoder *onnx.Session // Latent frames to sound; nil where text does everything.
 	cuts    cuts
 	hop     int // Samples a frame; 0 until it was measured.
+	overlap int // Frames to each side that the decoder hears.
 
-	// turn is taken for every run of a part, so that callers who speak at once take turns window by window.
-	turn *semaphore.Weighted
+	executor *budget.Executor // Says when a part may run, so that callers who speak at once take turns window by window.
+	threads  int              // What a run takes of it.
 }
 
 // request is what is to be spoken in one go.
@@ -28,7 +28,18 @@ type request struct {
 	ids     []int64
 	scales  [3]float32
 	speaker int64
+	due     *due
 }
+
+// The kinds of work, by which the executor learns how long they take. A piece of work makes one chunk of sound: were the
+// parts on the way to the first sound queued one by one, others would slip in between.
+const (
+	workOpen   = "tts.open"
+	workFirst  = "tts.first"  // Text, flow and the first window, counted in phonemes, fillers included.
+	workWindow = "tts.window" // What else a unit is made of, counted in frames.
+	workWhole  = "tts.whole"  // All at once, counted in phonemes.
+	workSeams  = "tts.seams"  // Measuring.
+)
 
 // openWhole opens the graph as it is.
 func openWhole(rt *onnx.Runtime, model []byte, o onnx.Options) (*network, error) {
@@ -84,29 +95,47 @@ func (n *network) close() error {
 // speak yields the sound of r in order, window by window. The samples belong to the caller.
 func (n *network) speak(ctx context.Context, r request) iter.Seq2[[]float32, error] {
 	return func(yield func([]float32, error) bool) {
-		out, err := n.run(ctx, n.text, r, nil)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		defer closeAll(out)
+		var sound []float32
 		if n.decoder == nil {
-			sound, err := samplesOf(out[0])
+			err := n.work(ctx, workWhole, len(r.ids), r.due, func(ctx context.Context) (err error) {
+				sound, err = n.whole(ctx, r)
+				return err
+			})
 			yield(sound, err)
 			return
 		}
-		u, err := n.utterance(r, out)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		for from, to := range windows(u.n) {
-			sound, err := u.sound(ctx, from, to)
-			if !yield(sound, err) || err != nil {
-				return
+		var u *utterance
+		err := n.work(ctx, workFirst, len(r.ids), r.due, func(ctx context.Context) (err error) {
+			if u, err = n.begin(ctx, r); err != nil {
+				return err
 			}
+			sound, err = u.next(ctx)
+			return err
+		})
+		defer u.close()
+		for yield(sound, err) && err == nil && u.at < u.n {
+			err = n.work(ctx, workWindow, windowEnd(u.at, u.n)-u.at, r.due, func(ctx context.Context) (err error) {
+				sound, err = u.next(ctx)
+				return err
+			})
 		}
 	}
+}
+
+// work does a piece of work when its turn has come.
+func (n *network) work(ctx context.Context, kind string, size int, by *due, do func(ctx context.Context) error) error {
+	j := budget.Job{Urgency: by.urgency(), Kind: kind, Size: float64(size), Threads: n.threads}
+	return n.executor.Run(ctx, j, func(ctx context.Context, _ int) error { return do(ctx) })
+}
+
+// whole returns the sound of r where the graph is in one part.
+func (n *network) whole(ctx context.Context, r request) ([]float32, error) {
+	out, err := n.run(ctx, n.text, r, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer closeAll(out)
+	return samplesOf(out[0])
 }
 
 // run runs one part on what it takes of the request and on the given features. The caller closes the results.
@@ -132,10 +161,6 @@ func (n *network) run(ctx context.Context, s *onnx.Session, r request, features 
 			return nil, err
 		}
 	}
-	if err := n.turn.Acquire(ctx, 1); err != nil {
-		return nil, context.Cause(ctx)
-	}
-	defer n.turn.Release(1)
 	out = make([]onnx.Value, len(s.Outputs()))
 	if err := s.Run(ctx, in, out); err != nil {
 		closeAll(out)

@@ -29,6 +29,12 @@ type unit struct {
 	sentence bool // Whether a sentence ends with it.
 }
 
+// open reports whether the unit ends without a mark, so that what follows belongs to it.
+func (u unit) open() bool {
+	last, _ := utf8.DecodeLastRuneInString(u.phonemes)
+	return !strings.ContainsRune(".,?!;:", last)
+}
+
 // languageSwitch is how espeak-ng marks words of another language.
 var languageSwitch = regexp.MustCompile(`\([a-z][a-z-]*\)`)
 

@@ -34,7 +34,11 @@ func (e *Engine) Seams(ctx context.Context, text string) (Seams, error) {
 		if r.ids, _ = e.voice.ids(unit.phonemes); r.ids == nil {
 			continue
 		}
-		s, err := e.net.seams(ctx, r)
+		var s Seams
+		err := e.net.work(ctx, workSeams, len(r.ids), nil, func(ctx context.Context) (err error) {
+			s, err = e.net.seams(ctx, r)
+			return err
+		})
 		if err != nil {
 			return all, err
 		}
@@ -64,13 +68,13 @@ func (n *network) seams(ctx context.Context, r request) (Seams, error) {
 	}
 	var got []float32
 	var edges []int
-	for from, to := range windows(parts.n) {
-		sound, err := parts.sound(ctx, from, to)
+	for parts.at < parts.n {
+		if parts.at > 0 {
+			edges = append(edges, len(got))
+		}
+		sound, err := parts.next(ctx)
 		if err != nil {
 			return Seams{}, err
-		}
-		if from > 0 {
-			edges = append(edges, len(got))
 		}
 		got = append(got, sound...)
 	}

@@ -125,7 +125,6 @@ func TestWindowsEqualTheWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer whole.close()
-	whole.turn = e.net.turn
 	var sounds [2][]float32
 	for speaker := range sounds {
 		r := request{scales: e.scales, speaker: int64(speaker)}
@@ -157,4 +156,28 @@ func collect(t testing.TB, n *network, r request) []float32 {
 		all = append(all, sound...)
 	}
 	return all
+}
+
+func TestWindowsGrow(t *testing.T) {
+	for n, want := range map[int][]int{1: {1}, 20: {20}, 24: {16, 24}, 48: {16, 48}, 150: {16, 48, 112, 150}, 300: {16, 48, 112, 176, 240, 300}} {
+		var got []int
+		for at := 0; at < n; {
+			at = windowEnd(at, n)
+			got = append(got, at)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("windows of %d frames end at %v, want %v", n, got, want)
+		}
+	}
+}
+
+// A decoder that looks further than most is given more to hear.
+func TestOverlapFitsTheDecoder(t *testing.T) {
+	for reach, want := range map[int64]int{1: overlaps[0], 12: overlaps[1], 20: overlaps[2]} {
+		e := &Engine{Model: writeVoice(t, seeing(reach).Bytes(), tinyJSON()), Runtime: startRuntime(t), NoiseScale: -1, Log: quiet()}
+		openEngine(t, e)
+		if e.net.decoder == nil || e.net.overlap != want {
+			t.Errorf("a decoder that looks %d frames far hears %d (whole: %v), want %d", reach, e.net.overlap, e.net.decoder == nil, want)
+		}
+	}
 }

@@ -63,10 +63,9 @@ func tiny() onnxtest.Model {
 	}
 }
 
-// farSighted is tiny with a decoder that looks further than windows overlap.
-func farSighted() onnxtest.Model {
+// seeing is tiny with a decoder that looks so many frames to each side.
+func seeing(reach int64) onnxtest.Model {
 	m := tiny()
-	const reach = 2 * decoderOverlap
 	for i := range m.Nodes {
 		if m.Nodes[i].Out[0] == "pre" {
 			m.Nodes[i].Attributes = []onnxtest.Attribute{onnxtest.Ints("pads", reach, reach)}

@@ -3,7 +3,6 @@ package piper
 import (
 	"context"
 	"fmt"
-	"iter"
 
 	"riposte/native/onnx"
 )
@@ -14,28 +13,24 @@ const (
 	firstWindow = 16
 	// maxWindow is the largest window, in frames. Larger ones save little: the overlap is a quarter of the work by then.
 	maxWindow = 64
-	// decoderOverlap is how many frames to each side a decoder hears. With 10, windows equal the whole to 3e-7.
-	decoderOverlap = 10
 	// flowOverlap is the same for the flow: four layers of five frames in each of four steps.
 	flowOverlap = 32
 	// flowStep is how many frames the flow makes at least at a time, since each time costs the overlap again.
 	flowStep = 128
 )
 
-// windows yields where the windows of n frames begin and end: a small one first, so that sound comes fast, then larger ones.
-func windows(n int) iter.Seq2[int, int] {
-	return func(yield func(from, to int) bool) {
-		for from, size := 0, firstWindow; from < n; size = min(2*size, maxWindow) {
-			to := from + size
-			if to+firstWindow/2 > n {
-				to = n // A window of its own would be hardly more than its overlap.
-			}
-			if !yield(from, to) {
-				return
-			}
-			from = to
-		}
+// overlaps are how many frames to each side a decoder may hear, the least first. With 10, windows of a voice of middling
+// quality equal the whole to 3e-7; larger decoders look further.
+var overlaps = []int{10, 16, 24}
+
+// windowEnd returns where the window of n frames ends that begins at from: the first is small, so that sound comes fast, and
+// each of those after it twice as large as the one before, up to the largest.
+func windowEnd(from, n int) int {
+	to := from + min(from+firstWindow, maxWindow)
+	if to+firstWindow/2 > n {
+		return n // A window of its own would be hardly more than its overlap.
 	}
+	return to
 }
 
 // utterance is one request on its way through the parts behind the text.
@@ -43,7 +38,9 @@ type utterance struct {
 	net *network
 	req request
 	n   int // Frames.
+	at  int // Where the next window begins.
 
+	made   []onnx.Value      // By the text part, where they are the utterance's own.
 	prior  frames            // What the flow has still to work on, and what it takes beside it.
 	beside map[string]frames // By name.
 	latent frames            // What the flow has made so far: the first done frames.
@@ -75,9 +72,42 @@ func (n *network) utterance(r request, made []onnx.Value) (*utterance, error) {
 	return u, nil
 }
 
+// begin runs the text part. The caller closes the utterance.
+func (n *network) begin(ctx context.Context, r request) (*utterance, error) {
+	made, err := n.run(ctx, n.text, r, nil)
+	if err != nil {
+		return nil, err
+	}
+	u, err := n.utterance(r, made)
+	if err != nil {
+		closeAll(made)
+		return nil, err
+	}
+	u.made = made
+	return u, nil
+}
+
+// close frees what the text part made. Closing nil does nothing.
+func (u *utterance) close() {
+	if u != nil {
+		closeAll(u.made)
+	}
+}
+
+// next returns the samples of the next window.
+func (u *utterance) next(ctx context.Context) ([]float32, error) {
+	to := windowEnd(u.at, u.n)
+	sound, err := u.sound(ctx, u.at, to)
+	if err != nil {
+		return nil, err
+	}
+	u.at = to
+	return sound, nil
+}
+
 // sound returns the samples of the frames from and before to. Windows come in order.
 func (u *utterance) sound(ctx context.Context, from, to int) ([]float32, error) {
-	lo, hi := max(0, from-decoderOverlap), min(u.n, to+decoderOverlap)
+	lo, hi := max(0, from-u.net.overlap), min(u.n, to+u.net.overlap)
 	if err := u.flow(ctx, hi); err != nil {
 		return nil, err
 	}
