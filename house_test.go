@@ -26,7 +26,7 @@ var house = map[string][]string{
 	"pipeline":           {"audio", "budget", "llm", "stt", "tts", "transport"},
 	"transport/realtime": {"audio", "budget", "llm", "transport"},
 	"caller":             {"audio"},
-	"bench":              {"audio", "caller", "stt/wer"},
+	"bench":              {"audio", "caller", "stt/wer", "tts"},
 	"web":                {},
 
 	"audio/mel":       {},

@@ -20,6 +20,7 @@ import (
 
 // benchCmd is what can be measured.
 type benchCmd struct {
+	TTS   benchTTSCmd   `cmd:"" name:"tts" help:"Let the voice speak fixed sentences, and measure how soon it is heard and how its sound fits together."`
 	Turns benchTurnsCmd `cmd:"" help:"Hold a conversation with recorded speech and measure every turn at the caller."`
 }
 

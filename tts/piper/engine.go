@@ -29,6 +29,7 @@ type Engine struct {
 	// opened. It defaults to 1, which never takes more than was granted.
 	Threads    int
 	Speaker    string        // Name or number, for voices of many speakers. It defaults to the first.
+	Whole      bool          // Speak each unit in one piece, as the graph comes: slow to be heard, and there to compare with.
 	Pause      time.Duration // Silence between sentences. It defaults to 150 ms.
 	CacheBytes int           // How much sound of what was spoken is kept, to be spoken again. It defaults to 16 MiB; negative keeps none.
 	Espeak     string        // The folder that holds espeak-ng-data. It defaults to where the library looks itself.
@@ -124,6 +125,9 @@ func (e *Engine) openNetwork(ctx context.Context, model []byte, first request) (
 		return n, nil
 	}
 
+	if e.Whole {
+		return try(openWhole(e.Runtime, model, o))
+	}
 	c, why := findCuts(g)
 	if why == nil && c.prior != "" {
 		n, err := try(openCut(e.Runtime, g, c, o))

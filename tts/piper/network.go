@@ -38,7 +38,6 @@ const (
 	workFirst  = "tts.first"  // Text, flow and the first window, counted in phonemes, fillers included.
 	workWindow = "tts.window" // What else a unit is made of, counted in frames.
 	workWhole  = "tts.whole"  // All at once, counted in phonemes.
-	workSeams  = "tts.seams"  // Measuring.
 )
 
 // openWhole opens the graph as it is.

@@ -2,6 +2,7 @@ package piper
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 
@@ -10,21 +11,23 @@ import (
 
 // Seams is how well windows fit together.
 type Seams struct {
-	MaxDiff float64 // The largest distance between a sample in windows and in the whole, of 1.
+	MaxDiff float64 // The largest distance, of 1, between a sample of the voice in windows and of the whole one, without noise.
 	Edges   int     // The places where windows meet.
-	// Click is the sharpest bend (second difference) of the sound at an edge by the 99.9th percentile of those elsewhere:
-	// above 1 an edge might be heard.
+	// Click is the sharpest bend (second difference) of the sound at an edge by the 99.9th percentile of those elsewhere, with
+	// noise as it is set: above 1 an edge might be heard.
 	Click float64
 }
 
-// Seams speaks text twice, in windows and whole, from the same prior, so that noise makes no difference between the two. It
-// is for measuring: it takes as long as the slow way. A voice that is spoken whole has no seams.
-func (e *Engine) Seams(ctx context.Context, text string) (Seams, error) {
+// Seams measures how e says text in windows. whole is the same voice, opened with Whole. It is for measuring: it takes as
+// long as the slow way, and more. A voice that is spoken whole has no seams.
+func (e *Engine) Seams(ctx context.Context, whole *Engine, text string) (Seams, error) {
 	var all Seams
-	if err := e.enter(); err != nil {
-		return all, err
+	for _, engine := range []*Engine{e, whole} {
+		if err := engine.enter(); err != nil {
+			return all, err
+		}
+		defer engine.speaking.Done()
 	}
-	defer e.speaking.Done()
 	said, err := units(e.voice.Espeak.Voice, tts.Normalize(text, e.voice.language()))
 	if err != nil || e.net.decoder == nil {
 		return all, err
@@ -34,51 +37,41 @@ func (e *Engine) Seams(ctx context.Context, text string) (Seams, error) {
 		if r.ids, _ = e.voice.ids(unit.phonemes); r.ids == nil {
 			continue
 		}
-		var s Seams
-		err := e.net.work(ctx, workSeams, len(r.ids), nil, func(ctx context.Context) (err error) {
-			s, err = e.net.seams(ctx, r)
-			return err
-		})
+		sound, edges, err := e.net.all(ctx, r)
 		if err != nil {
 			return all, err
 		}
-		all.MaxDiff, all.Click, all.Edges = max(all.MaxDiff, s.MaxDiff), max(all.Click, s.Click), all.Edges+s.Edges
+		all.Click, all.Edges = max(all.Click, click(sound, edges)), all.Edges+len(edges)
+
+		r.scales[0], r.scales[2] = 0, 0
+		inWindows, _, err := e.net.all(ctx, r)
+		if err != nil {
+			return all, err
+		}
+		inOne, _, err := whole.net.all(ctx, r)
+		if err != nil {
+			return all, err
+		}
+		if len(inWindows) != len(inOne) {
+			return all, fmt.Errorf("piper: %d samples in windows and %d in one piece", len(inWindows), len(inOne))
+		}
+		all.MaxDiff = max(all.MaxDiff, maxDifference(inWindows, inOne))
 	}
 	return all, nil
 }
 
-// seams measures one request.
-func (n *network) seams(ctx context.Context, r request) (Seams, error) {
-	prior, err := n.run(ctx, n.text, r, nil)
-	if err != nil {
-		return Seams{}, err
-	}
-	defer closeAll(prior)
-	whole, err := n.utterance(r, prior)
-	if err != nil {
-		return Seams{}, err
-	}
-	want, err := whole.whole(ctx)
-	if err != nil {
-		return Seams{}, err
-	}
-	parts, err := n.utterance(r, prior)
-	if err != nil {
-		return Seams{}, err
-	}
-	var got []float32
-	var edges []int
-	for parts.at < parts.n {
-		if parts.at > 0 {
-			edges = append(edges, len(got))
-		}
-		sound, err := parts.next(ctx)
+// all returns all sound of a request, and the samples at which its windows meet.
+func (n *network) all(ctx context.Context, r request) (sound []float32, edges []int, err error) {
+	for window, err := range n.speak(ctx, r) {
 		if err != nil {
-			return Seams{}, err
+			return nil, nil, err
 		}
-		got = append(got, sound...)
+		if len(sound) > 0 {
+			edges = append(edges, len(sound))
+		}
+		sound = append(sound, window...)
 	}
-	return Seams{MaxDiff: maxDifference(got, want), Edges: len(edges), Click: click(got, edges)}, nil
+	return sound, edges, nil
 }
 
 // click returns the sharpest bend at the edges by the 99.9th percentile of those elsewhere, 0 without edges.
