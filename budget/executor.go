@@ -73,6 +73,8 @@ type task struct {
 	began   time.Time
 	stop    context.CancelCauseFunc
 	stopped bool
+
+	unwanted bool // Its turn came when nobody wanted it any more.
 }
 
 // Run runs work when its turn has come, with the number of threads that it may use, and returns its error. The context
@@ -89,6 +91,7 @@ func (x *Executor) Run(ctx context.Context, j Job, work func(ctx context.Context
 		}
 		return work(ctx, j.Threads)
 	}
+	j.Urgency = j.Now()
 	t := &task{Job: j, ready: make(chan int, 1), due: j.Deadline}
 	if t.due.IsZero() {
 		t.due = time.Now().Add(patience)
@@ -102,7 +105,7 @@ func (x *Executor) Run(ctx context.Context, j Job, work func(ctx context.Context
 	}
 	defer func() { x.leave(t, err) }() // also when work panics: the cores are not lost
 	if ctx.Err() != nil {
-		err = context.Cause(ctx)
+		t.unwanted, err = true, context.Cause(ctx)
 		return err
 	}
 	if err = work(ctx, threads); err != nil && errors.Is(context.Cause(ctx), ErrPreempted) {
@@ -111,7 +114,7 @@ func (x *Executor) Run(ctx context.Context, j Job, work func(ctx context.Context
 	return err
 }
 
-// enter puts a task where it belongs in the queue.
+// enter takes a task in.
 func (x *Executor) enter(t *task) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -122,18 +125,36 @@ func (x *Executor) enter(t *task) {
 		x.free, x.rates, x.started = x.Cores, map[string]float64{}, true
 	}
 	t.seconds = t.Size * x.rates[t.Kind]
+	x.insert(t)
+	x.dispatch()
+}
+
+// insert puts a task where it belongs in the queue.
+func (x *Executor) insert(t *task) {
 	i := slices.IndexFunc(x.queue, func(q *task) bool { return t.before(q) }) // who came first goes first
 	if i < 0 {
 		i = len(x.queue)
 	}
 	x.queue = slices.Insert(x.queue, i, t)
-	x.dispatch()
+}
+
+// want makes a task that has turned out to be needed one that is awaited.
+func (x *Executor) want(t *task) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	i := slices.Index(x.queue, t)
+	t.Urgency = t.Now()
+	if i >= 0 { // else it runs already, and from now on to its end
+		x.queue = slices.Delete(x.queue, i, i+1)
+		x.insert(t)
+		x.dispatch()
+	}
 }
 
 // await waits until a task's turn has come, it is late, or nobody wants it any more.
 func (x *Executor) await(ctx context.Context, t *task) (threads int, err error) {
 	var late <-chan time.Time
-	if t.Class != Awaited && !t.Deadline.IsZero() {
+	if t.Class != Awaited && t.Wanted == nil && !t.Deadline.IsZero() {
 		timer := time.NewTimer(time.Until(t.Deadline))
 		defer timer.Stop()
 		late = timer.C
@@ -141,6 +162,9 @@ func (x *Executor) await(ctx context.Context, t *task) (threads int, err error) 
 	select {
 	case n := <-t.ready:
 		return n, nil
+	case <-t.Wanted:
+		x.want(t)
+		return x.await(ctx, t)
 	case <-late:
 		err = ErrLate
 	case <-ctx.Done():
@@ -175,9 +199,12 @@ func (x *Executor) leave(t *task, err error) {
 	defer x.mu.Unlock()
 	x.running = slices.DeleteFunc(x.running, func(r *task) bool { return r == t })
 	x.free += t.threads
-	if errors.Is(err, ErrPreempted) {
+	switch {
+	case t.unwanted:
+		x.counts[t.Class].Unwanted++
+	case errors.Is(err, ErrPreempted):
 		x.counts[t.Class].Preempted++
-	} else {
+	default:
 		x.counts[t.Class].Done++
 	}
 	if err == nil {
@@ -235,7 +262,8 @@ func (x *Executor) dispatch() {
 func (x *Executor) victim(t *task, now time.Time) *task {
 	var worst *task
 	for _, r := range x.running {
-		if r.stopped || r.Class <= t.Class || r.Class == Partial && !x.late(t, r, now) {
+		class := r.Now().Class
+		if r.stopped || class <= t.Class || class == Partial && !x.late(t, r, now) {
 			continue
 		}
 		if worst == nil || worst.before(r) {

@@ -263,6 +263,32 @@ func TestExecutorPreemption(t *testing.T) {
 	}
 }
 
+// Speculation that turns out to be needed goes where it would have gone had that been known, and is stopped no more.
+func TestExecutorWanted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := crew{x: &Executor{Cores: 1}}
+		speculation := func(wanted chan struct{}) Job {
+			j := due(Speculative, 100*ms)
+			j.Wanted = wanted
+			return j
+		}
+		first, second, never := make(chan struct{}), make(chan struct{}), make(chan struct{})
+		var errs [3]error
+		c.start(t.Context(), "first", speculation(first), 200*ms, &errs[0])
+		close(first)
+		c.start(t.Context(), "partial", due(Partial, time.Second), 10*ms)
+		c.start(t.Context(), "never", speculation(never), 10*ms, &errs[1])
+		c.start(t.Context(), "second", speculation(second), 10*ms, &errs[2])
+		time.Sleep(150 * ms) // its deadline passes
+		close(second)
+		c.Wait()
+		wantOrder(t, c.began, "first", "second", "partial", "never")
+		if errs != [3]error{} {
+			t.Errorf("they ended with %v", errs)
+		}
+	})
+}
+
 // Only as much is stopped as has to make room.
 func TestExecutorStopsNoMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -6,6 +6,21 @@ import "time"
 type Urgency struct {
 	Class    Class
 	Deadline time.Time // When it has to be done; zero for some time soon.
+	// Wanted is closed when the work turns out to be needed: from then on its class is Awaited. nil never is.
+	Wanted <-chan struct{}
+}
+
+// Now returns the urgency as it is now: Wanted is nil where it makes no difference any more.
+func (u Urgency) Now() Urgency {
+	select {
+	case <-u.Wanted:
+		u.Class = Awaited
+	default:
+	}
+	if u.Class == Awaited {
+		u.Wanted = nil
+	}
+	return u
 }
 
 // Class says for whom work is done. A lower class goes first, whatever the deadlines.
