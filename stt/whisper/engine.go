@@ -8,42 +8,51 @@ import (
 	"log/slog"
 	"runtime"
 	"sync"
-	"time"
 
 	"riposte/audio"
+	"riposte/budget"
 	"riposte/stt"
 )
 
-// Engine is a stt.Transcriber on a Whisper model. Its exported fields are options, to be set before Open; between Open
-// and Close any number of goroutines may call Transcribe.
+// Engine is a stt.Recognizer on a Whisper model. Its exported fields are options, to be set before Open; between Open and
+// Close any number of goroutines may call Listen.
 type Engine struct {
-	Model    string       // The file of the model, in ggml's format.
-	Threads  int          // Threads for one transcription. It defaults to 2, or 1 on a single core.
-	States   int          // Transcriptions at once. It defaults to the cores divided by Threads, and at least 1.
-	Language string       // What Options without a language mean. It defaults to "": the model finds out, at the price of a second encoder pass.
-	Log      *slog.Logger // Where whisper's own words go, at debug level. It defaults to nowhere.
+	Model    string           // The file of the model, in ggml's format.
+	Threads  int              // The most threads for one pass. It defaults to 2, or 1 on a single core.
+	States   int              // Passes at once. It defaults to the cores.
+	Window   int              // The smallest window, in encoder positions of 20 ms. It defaults to what the models bear; 1500 hears as slowly and as well as the model can.
+	Language string           // What Options without a language mean. It defaults to "": the model finds out.
+	Executor *budget.Executor // Shares the cores with others. It defaults to nil: every pass begins at once.
+	Log      *slog.Logger     // Where whisper's own words go, at debug level. It defaults to nowhere.
 
 	model   *model
+	filters filters
 	jobs    chan job
 	life    context.Context
 	end     context.CancelCauseFunc
 	workers sync.WaitGroup
+
+	mu     sync.Mutex
+	closed bool
+	passes sync.WaitGroup // Joined under mu, while not closed.
 }
 
-var _ stt.Transcriber = (*Engine)(nil)
+var _ stt.Recognizer = (*Engine)(nil)
 
 // Open checks and loads the model, makes the recognisers and lets each hear a second of noise, so that the first caller
 // does not pay for it. When it fails nothing is left to close.
 func (e *Engine) Open(ctx context.Context) error {
 	e.Threads = orDefault(e.Threads, min(2, runtime.NumCPU()))
-	e.States = orDefault(e.States, max(1, runtime.NumCPU()/e.Threads))
+	e.States = orDefault(e.States, runtime.NumCPU())
+	e.Window = min(orDefault(e.Window, minWindow), fullWindow)
 	if e.Log == nil {
 		e.Log = slog.New(slog.DiscardHandler)
 	}
 	if !available {
 		return ErrUnavailable
 	}
-	if err := checkFile(e.Model); err != nil {
+	filters, err := checkFile(e.Model)
+	if err != nil {
 		return err
 	}
 	m, words, err := loadModel(e.Model)
@@ -55,7 +64,7 @@ func (e *Engine) Open(ctx context.Context) error {
 		m.free()
 		return fmt.Errorf("%w: %q, by %s", ErrLanguage, e.Language, e.Model)
 	}
-	e.model = m
+	e.model, e.filters = m, filters
 	e.jobs = make(chan job)
 	e.life, e.end = context.WithCancelCause(context.Background())
 	ready := make(chan error, e.States)
@@ -74,59 +83,45 @@ func (e *Engine) Open(ctx context.Context) error {
 // Knows reports whether callers may speak the language, an ISO 639-1 code, to the model. The engine must be open.
 func (e *Engine) Knows(language string) bool { return e.model != nil && e.model.knows(language) }
 
-// Close ends every transcription with ErrClosed, waits until the last recogniser has stopped and frees the model.
-// It may be called again, but not at the same time.
+// Close ends every stream with ErrClosed, waits until the last pass has stopped and frees the model. It may be called
+// again, but not at the same time.
 func (e *Engine) Close() error {
 	if e.model == nil {
 		return nil
 	}
 	e.end(ErrClosed)
+	e.mu.Lock()
+	e.closed = true
+	e.mu.Unlock()
+	e.passes.Wait()
 	e.workers.Wait()
 	e.model.free()
 	e.model = nil
 	return nil
 }
 
-// Transcribe returns what was said in speech. It waits for a free recogniser, and reports the wait in the transcript. When
-// ctx ends, it returns its cause at once; the recogniser stops behind it at the next step of its computation.
+// start lets do run beside its caller, for Close to wait for. It reports whether the engine is still open.
+func (e *Engine) start(do func()) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return false
+	}
+	e.passes.Go(do)
+	return true
+}
+
+// Transcribe hears a whole recording at once.
 func (e *Engine) Transcribe(ctx context.Context, speech audio.PCM, o stt.Options) (stt.Transcript, error) {
-	if e.life == nil {
-		return stt.Transcript{}, ErrClosed
+	return stt.Transcribe(ctx, e, speech, o)
+}
+
+// easy is how much speech, in samples, is heard in one go before it is cut at its pauses.
+func (e *Engine) easy() int {
+	if e.Window == fullWindow {
+		return longest
 	}
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil) // Whoever leaves early takes the job along.
-	defer context.AfterFunc(e.life, func() { end(ErrClosed) })()
-	if o.Language == "" {
-		o.Language = e.Language
-	}
-	t := stt.Transcript{Language: o.Language, Speech: speech.Duration(audio.SpeechRate)}
-	if ctx.Err() != nil {
-		return stt.Transcript{}, context.Cause(ctx)
-	}
-	if len(speech) == 0 {
-		return t, nil
-	}
-	out := make(chan outcome, 1)
-	start := time.Now()
-	select {
-	case e.jobs <- job{ctx: ctx, samples: speech.AppendFloats(make([]float32, 0, len(speech))), o: o, out: out}:
-		t.Queued = time.Since(start)
-	case <-ctx.Done():
-		return stt.Transcript{}, context.Cause(ctx)
-	}
-	select {
-	case r := <-out:
-		switch {
-		case ctx.Err() != nil:
-			return stt.Transcript{}, context.Cause(ctx)
-		case r.err != nil:
-			return stt.Transcript{}, fmt.Errorf("whisper: %w", r.err)
-		}
-		t.Text, t.Language = r.said.text, r.said.language
-		return t, nil
-	case <-ctx.Done():
-		return stt.Transcript{}, context.Cause(ctx)
-	}
+	return comfortable
 }
 
 func (e *Engine) logWords(words string) {

@@ -16,41 +16,41 @@ type header struct {
 	TextCtx, TextState, TextHead, TextLayer, Mels, Type int32
 }
 
-// checkFile reports, as an ErrModel that says how to mend it, why the file at path cannot be loaded. whisper.cpp must not
+// checkFile returns the mel filters of a model, or, as an ErrModel that says how to mend it, why the file at path cannot be loaded. whisper.cpp must not
 // see a file before: it believes every length that it reads, and goes on behind the end of the file.
-func checkFile(path string) error {
+func checkFile(path string) (filters, error) {
 	const mend = `fetch it again with "riposte models pull"`
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf(`%w: %s is missing: fetch it with "riposte models pull"`, ErrModel, path)
+		return nil, fmt.Errorf(`%w: %s is missing: fetch it with "riposte models pull"`, ErrModel, path)
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrModel, err)
+		return nil, fmt.Errorf("%w: %w", ErrModel, err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrModel, err)
+		return nil, fmt.Errorf("%w: %w", ErrModel, err)
 	}
 	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%w: %s is not a file", ErrModel, path)
+		return nil, fmt.Errorf("%w: %s is not a file", ErrModel, path)
 	}
-	err = checkModel(f, info.Size())
+	mel, err := checkModel(f, info.Size())
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("%w: %s is cut short at %d bytes: %s", ErrModel, path, info.Size(), mend)
+		return nil, fmt.Errorf("%w: %s is cut short at %d bytes: %s", ErrModel, path, info.Size(), mend)
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %s: %w: %s", ErrModel, path, err, mend)
+		return nil, fmt.Errorf("%w: %s: %w: %s", ErrModel, path, err, mend)
 	}
-	return nil
+	return mel, nil
 }
 
 // checkModel walks over a model of size bytes and compares every tensor with what the header promises. A model that ends
-// too early is an io.ErrUnexpectedEOF. It reads little: the numbers themselves are skipped.
-func checkModel(r io.ReaderAt, size int64) error {
+// too early is an io.ErrUnexpectedEOF. It reads little: of the numbers themselves, only the mel filters, which it returns.
+func checkModel(r io.ReaderAt, size int64) (filters, error) {
 	f := &cursor{r: r, size: size}
 	if magic := f.int32(); f.err == nil && magic != fileMagic {
-		return fmt.Errorf("no Whisper model in ggml's format: it begins with %#08x", uint32(magic))
+		return nil, fmt.Errorf("no Whisper model in ggml's format: it begins with %#08x", uint32(magic))
 	}
 	var h header
 	f.value(&h)
@@ -58,24 +58,28 @@ func checkModel(r io.ReaderAt, size int64) error {
 		f.err = h.check()
 	}
 	mels, bins := f.int32(), f.int32()
-	if f.err == nil && (mels != h.Mels || bins < 1 || bins > 4096) {
-		return fmt.Errorf("mel filters of %d by %d, want %d by 201", mels, bins, h.Mels)
+	if f.err == nil && (mels != h.Mels || bins != melBins) {
+		return nil, fmt.Errorf("mel filters of %d by %d, want %d by %d", mels, bins, h.Mels, melBins)
 	}
-	f.skip(int64(mels) * int64(bins) * 4)
+	weights := make([]float32, mels*bins)
+	f.value(weights)
 	words := f.int32()
 	if f.err == nil && (words < 0 || words > h.Vocab) {
-		return fmt.Errorf("%d words for a vocabulary of %d", words, h.Vocab)
+		return nil, fmt.Errorf("%d words for a vocabulary of %d", words, h.Vocab)
 	}
 	for range words {
 		f.skip(int64(f.length(1 << 10)))
 		if f.err != nil {
-			return f.err
+			return nil, f.err
 		}
 	}
 	if f.err != nil {
-		return f.err
+		return nil, f.err
 	}
-	return h.checkTensors(f)
+	if err := h.checkTensors(f); err != nil {
+		return nil, err
+	}
+	return newFilters(weights), nil
 }
 
 // check reports a header that no Whisper model has, so that nobody computes or allocates by it.

@@ -23,7 +23,7 @@ func modelBytes(h header) []byte {
 			binary.Write(&b, binary.LittleEndian, v)
 		}
 	}
-	put(int32(fileMagic), h, h.Mels, int32(3), make([]float32, h.Mels*3), int32(2))
+	put(int32(fileMagic), h, h.Mels, int32(melBins), make([]float32, h.Mels*melBins), int32(2))
 	for _, w := range []string{"a", ""} {
 		put(int32(len(w)), []byte(w))
 	}
@@ -50,7 +50,8 @@ func modelBytes(h header) []byte {
 }
 
 func check(b []byte) error {
-	return checkModel(bytes.NewReader(b), int64(len(b)))
+	_, err := checkModel(bytes.NewReader(b), int64(len(b)))
+	return err
 }
 
 func TestCheckModel(t *testing.T) {

@@ -19,22 +19,26 @@ const (
 	windowStep = 32
 	// longest is what one window can hold.
 	longest = 30 * audio.SpeechRate
-	// shortest is what speech is filled up to with silence: Whisper wants a second, and an end.
-	shortest = audio.SpeechRate * 11 / 10
+	// comfortable is what is heard in one go before it is cut at its pauses: so the closing pass never has much to do.
+	comfortable = 10 * audio.SpeechRate
 	// brief is the length of speech that is not heard again when the model goes in circles: the first turn of the circle is
 	// all that was said, and a second try would take three times as long, just where an answer is expected at once.
 	brief = 3 * audio.SpeechRate
-	// maxTokens is less than whisper's own limit, half the text context less a few, at which it throws the text away.
+	// maxTokens is less than half the text context, the rest of which is left to the prompt.
 	maxTokens = 216
+	// maxPrompt is how much of a prompt, in tokens, a model is given: half the text context, less the token in front.
+	maxPrompt = 223
 )
 
 // request says how one decode is to be done.
 type request struct {
 	threads  int
-	window   int    // In encoder positions.
-	tokens   int    // Where to stop, ended or not.
-	language string // Empty to find out.
+	window   int       // In encoder positions.
+	mel      []float32 // The spectrogram, of two frames for each position, band by band.
+	tokens   int       // Where to stop, ended or not.
+	language string    // Empty to find out.
 	prompt   string
+	draft    []int32 // Tokens that the text may turn out to be. They change nothing but the time that it takes.
 }
 
 // token is a piece of a word. Its text may be a part of a UTF-8 sequence.
@@ -46,70 +50,45 @@ type token struct {
 
 // heard is what one decode brought.
 type heard struct {
-	tokens   []token
-	language string
-	ended    bool // The model came to the end of the text by itself.
-	period   int  // The length of the loop in which it was caught, in tokens, or 0.
+	tokens    []token
+	language  string
+	ended     bool    // The model came to the end of the text by itself.
+	period    int     // The length of the loop in which it was caught, in tokens, or 0.
+	confirmed int     // So many tokens were those of the draft.
+	noSpeech  float32 // The probability that nobody speaks, as the model sees it.
 }
 
 // saying is a piece of speech, heard.
 type saying struct {
 	text, language string
+	tokens         []int32
 }
 
 // decoder is an ear without its life.
 type decoder interface {
-	decode(samples []float32, r request) (heard, error)
+	decode(r request) (heard, error)
 }
 
 // listener hears one piece of speech of any length with one ear.
 type listener struct {
 	ear     decoder
 	threads int
-}
-
-// listen returns what is said in samples. Speech that one window cannot hold is cut where it is quietest and heard part by
-// part; the language of the first part with words is that of all.
-func (l *listener) listen(samples []float32, o stt.Options) (saying, error) {
-	var s saying
-	var words []string
-	for len(samples) > 0 {
-		n := len(samples)
-		if n > longest {
-			n = quietest(samples, 25*audio.SpeechRate, 29*audio.SpeechRate)
-		}
-		part, err := l.part(samples[:n], o)
-		if err != nil {
-			return saying{}, err
-		}
-		if s.language == "" || (s.text == "" && part.text != "") {
-			s.language = part.language
-		}
-		if part.text != "" {
-			words = append(words, part.text)
-			s.text = part.text
-			o.Language = part.language
-		}
-		samples = samples[n:]
-	}
-	s.text = strings.Join(words, " ")
-	return s, nil
+	least   int       // The smallest window, in encoder positions.
+	sound   *spectrum // Of the speech, as far as it is known.
 }
 
 // part hears what one window can hold. It begins with a window that fits; when the model goes in circles or does not come
-// to an end in it, the whole window is the second try, except for brief speech, of which the first turn is taken.
-func (l *listener) part(samples []float32, o stt.Options) (saying, error) {
+// to an end in it, the whole window is the second try, except for brief speech, of which the first turn is taken. draft
+// is what the text may be.
+func (l *listener) part(samples []float32, o stt.Options, draft []int32) (saying, error) {
 	if silent(samples) {
 		return saying{language: o.Language}, nil
 	}
-	if n := shortest - len(samples); n > 0 {
-		samples = append(samples[:len(samples):len(samples)], make([]float32, n)...)
-	}
-	r := request{threads: l.threads, window: fit(len(samples)), tokens: tokenLimit(len(samples)), language: o.Language, prompt: o.Prompt}
-	h, err := l.ear.decode(samples, r)
+	r := request{window: l.fit(len(samples)), tokens: tokenLimit(len(samples)), language: o.Language, prompt: o.Prompt, draft: draft}
+	h, err := l.decode(samples, r)
 	if err == nil && h.astray() && r.window < fullWindow && !(h.period > 0 && len(samples) < brief) {
 		r.window = fullWindow
-		h, err = l.ear.decode(samples, r)
+		h, err = l.decode(samples, r)
 	}
 	switch {
 	case err != nil:
@@ -119,20 +98,32 @@ func (l *listener) part(samples []float32, o stt.Options) (saying, error) {
 	case !h.ended && len(samples) > 10*audio.SpeechRate:
 		return l.halves(samples, o)
 	}
-	if !h.speech() {
-		return saying{language: h.language}, nil
+	s := saying{language: h.language}
+	if h.speech() {
+		s.text = words(h.tokens)
+		for _, t := range h.tokens {
+			s.tokens = append(s.tokens, t.id)
+		}
 	}
-	return saying{text: words(h.tokens), language: h.language}, nil
+	return s, nil
+}
+
+// decode hears samples once.
+func (l *listener) decode(samples []float32, r request) (heard, error) {
+	r.threads, r.mel = l.threads, l.sound.window(samples, 2*r.window)
+	return l.ear.decode(r)
 }
 
 // halves hears speech with more words in it than one decode may have.
 func (l *listener) halves(samples []float32, o stt.Options) (saying, error) {
 	n := quietest(samples, len(samples)/3, len(samples)*2/3)
-	a, err := l.part(samples[:n], o)
+	first := listener{ear: l.ear, threads: l.threads, least: l.least, sound: &spectrum{filters: l.sound.filters}}
+	a, err := first.part(samples[:n], o, nil)
 	if err != nil {
 		return saying{}, err
 	}
-	b, err := l.part(samples[n:], o)
+	second := listener{ear: l.ear, threads: l.threads, least: l.least, sound: &spectrum{filters: l.sound.filters}}
+	b, err := second.part(samples[n:], o, nil)
 	if err != nil {
 		return saying{}, err
 	}
@@ -140,8 +131,8 @@ func (l *listener) halves(samples []float32, o stt.Options) (saying, error) {
 }
 
 // fit returns the window for n samples.
-func fit(n int) int {
-	w := max(minWindow, 50*n/audio.SpeechRate+windowMargin)
+func (l *listener) fit(n int) int {
+	w := max(l.least, 50*n/audio.SpeechRate+windowMargin)
 	return min(fullWindow, (w+windowStep-1)/windowStep*windowStep)
 }
 

@@ -4,7 +4,7 @@ package whisper
 
 /*
 #cgo CFLAGS: -O2
-#cgo linux LDFLAGS: -Wl,--wrap=ggml_backend_init_by_type
+#cgo linux LDFLAGS: -Wl,--wrap=ggml_backend_init_by_type -Wl,--wrap=ggml_backend_tensor_get
 
 #include "ear.h"
 */
@@ -29,6 +29,7 @@ type model struct {
 	ctx       *binding.Context
 	languages map[string]int // The ids that whisper gives to ISO 639-1 codes; only English for an English-only model.
 	eot       binding.Token
+	mels      int
 }
 
 // loadModel reads the model from a file that checkFile has approved: whisper trusts what it reads. The second result is
@@ -44,7 +45,7 @@ func loadModel(path string) (*model, string, error) {
 	if ctx == nil {
 		return nil, said, errors.New(lastLine(said))
 	}
-	m := &model{ctx: ctx, eot: ctx.Whisper_token_eot(), languages: map[string]int{"en": 0}}
+	m := &model{ctx: ctx, eot: ctx.Whisper_token_eot(), mels: int(C.whisper_model_n_mels((*C.struct_whisper_context)(unsafe.Pointer(ctx)))), languages: map[string]int{"en": 0}}
 	if ctx.Whisper_is_multilingual() != 0 {
 		for id := range binding.Whisper_lang_max_id() + 1 {
 			m.languages[binding.Whisper_lang_str(id)] = id
@@ -99,43 +100,91 @@ func (e *ear) ready() {
 	atomic.StoreInt32((*int32)(unsafe.Pointer(&e.c.stop)), 0)
 }
 
-// decode hears samples, which are at binding.SampleRate, once. Nothing of samples is kept.
-func (e *ear) decode(samples []float32, r request) (heard, error) {
+// decode hears once. Nothing of the request is kept.
+func (e *ear) decode(r request) (heard, error) {
 	if e.stopped() {
 		return heard{}, errStopped
 	}
 	p := e.params(r)
-	data, n := (*C.float)(unsafe.SliceData(samples)), C.int(len(samples))
+	if rc := C.ear_encode(e.m.native(), e.c, p.c(), (*C.float)(unsafe.SliceData(r.mel)), C.int(r.window), C.int(e.m.mels)); rc != 0 || e.stopped() {
+		return heard{}, e.failed("encode", int(rc))
+	}
+	return e.write(r)
+}
+
+// write finds the text of what was encoded.
+func (e *ear) write(r request) (heard, error) {
+	ctx, threads := e.m.native(), C.int(r.threads)
+	tokens := make([]C.whisper_token, 0, 512)
+	if r.prompt != "" {
+		tokens = append(tokens, C.whisper_token_prev(ctx))
+		tokens = append(tokens, e.m.tokens(r.prompt)...)
+	}
+	sot, past := len(tokens), 0
+	tokens = append(tokens, C.whisper_token_sot(ctx))
 	language := r.language
-	if language == "" {
-		if len(e.m.languages) > 1 {
-			id := int(C.ear_language(e.m.native(), e.c, p.c(), data, n))
-			if id < 0 {
+	if len(e.m.languages) > 1 {
+		if language == "" {
+			id := int(C.ear_language(ctx, e.c, unsafe.SliceData(tokens), C.int(len(tokens)), threads))
+			if id < 0 || e.stopped() {
 				return heard{}, e.failed("detect language", id)
 			}
-			language, n = binding.Whisper_lang_str(id), 0
-		} else {
-			language = "en"
+			language, past = binding.Whisper_lang_str(id), len(tokens)
 		}
+		id, ok := e.m.languages[language]
+		if !ok {
+			return heard{}, fmt.Errorf("%w: %q", ErrLanguage, language)
+		}
+		tokens = append(tokens, C.whisper_token_lang(ctx, C.int(id)), C.whisper_token_transcribe(ctx))
+	} else if language = "en"; r.language != "" && r.language != language {
+		return heard{}, fmt.Errorf("%w: %q", ErrLanguage, r.language)
 	}
-	id, ok := e.m.languages[language]
-	if !ok {
-		return heard{}, fmt.Errorf("%w: %q", ErrLanguage, language)
+	tokens = append(tokens, C.whisper_token_not(ctx))
+	n := len(tokens)
+	for _, id := range r.draft[:min(len(r.draft), r.tokens)] {
+		tokens = append(tokens, C.whisper_token(id))
 	}
-	if err := p.SetLanguage(id); err != nil {
-		return heard{}, fmt.Errorf("language %q: %w", language, err)
-	}
-	var prompt *C.char
-	if r.prompt != "" {
-		// What begins like a control token would become one.
-		prompt = C.CString(strings.NewReplacer("\x00", " ", "[_", " ").Replace(r.prompt))
-		defer C.free(unsafe.Pointer(prompt))
-	}
-	rc := C.ear_run(e.m.native(), e.c, p.c(), prompt, data, n)
+	rc := C.ear_decode(ctx, e.c, unsafe.SliceData(tokens), C.int(n), C.int(past), C.int(len(tokens)-n), C.int(sot), C.int(r.tokens), threads)
 	if rc != 0 || e.stopped() {
 		return heard{}, e.failed("decode", int(rc))
 	}
-	return e.result(language), nil
+	h := heard{
+		language: language, ended: bool(e.c.ended), period: int(e.c.period), confirmed: int(e.c.n_true), noSpeech: float32(e.c.no_speech),
+		tokens: make([]token, e.c.n_heard),
+	}
+	for i := range h.tokens {
+		t := &e.c.heard[i]
+		h.tokens[i] = token{id: int32(t.id), logProb: float32(t.plog), text: e.m.ctx.Whisper_token_to_str(binding.Token(t.id))}
+	}
+	return h, nil
+}
+
+// tokens returns the tokens of a prompt, the last of them if there are more than whisper takes.
+func (m *model) tokens(prompt string) []C.whisper_token {
+	// What begins like a control token would become one.
+	text := C.CString(strings.NewReplacer("\x00", " ", "[_", " ").Replace(prompt))
+	defer C.free(unsafe.Pointer(text))
+	t := make([]C.whisper_token, len(prompt)+1)
+	n := max(0, int(C.whisper_tokenize(m.native(), text, unsafe.SliceData(t), C.int(len(t)))))
+	return t[max(0, n-maxPrompt):n]
+}
+
+// whole hears samples by whisper's own loop and spectrogram, slower: what decode brings is measured against it.
+func (e *ear) whole(samples []float32, r request) (heard, error) {
+	p := e.params(r)
+	if err := p.SetLanguage(e.m.languages[r.language]); err != nil {
+		return heard{}, err
+	}
+	var prompt *C.char
+	if r.prompt != "" {
+		prompt = C.CString(r.prompt)
+		defer C.free(unsafe.Pointer(prompt))
+	}
+	rc := C.ear_whole(e.m.native(), e.c, p.c(), prompt, (*C.float)(unsafe.SliceData(samples)), C.int(len(samples)))
+	if rc != 0 || e.stopped() {
+		return heard{}, e.failed("decode", int(rc))
+	}
+	return e.result(r.language), nil
 }
 
 // params are whisper's, by the bindings; Params of ours only lends them a way to C.

@@ -25,6 +25,6 @@ func (*ear) stop() {}
 
 func (*ear) ready() {}
 
-func (*ear) decode([]float32, request) (heard, error) { return heard{}, ErrUnavailable }
+func (*ear) decode(request) (heard, error) { return heard{}, ErrUnavailable }
 
 func takeLog() string { return "" }

@@ -2,6 +2,7 @@ package whisper
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -15,11 +16,14 @@ const levelFrame = audio.SpeechRate / 50
 // about -55, the rounding of 16-bit samples at -98.
 const silenceLevel = -66
 
+// silencePower is the same as the mean square of samples.
+var silencePower = math.Pow(10, silenceLevel/10.)
+
 // silent reports whether no 20 ms of samples are loud enough to be speech.
 func silent(samples []float32) bool {
 	for len(samples) > 0 {
 		n := min(levelFrame, len(samples))
-		if power(samples[:n])/float64(n) > math.Pow(10, silenceLevel/10.) {
+		if power(samples[:n])/float64(n) > silencePower {
 			return false
 		}
 		samples = samples[n:]
@@ -38,6 +42,47 @@ func quietest(samples []float32, from, to int) int {
 	}
 	return best
 }
+
+// cut returns how much at the beginning of samples is to be heard by itself: all, as long as that is no more than easy
+// samples; else up to the middle of the last pause that leaves a second; or, when there is no pause for as long as one
+// window holds, up to where it is quietest. What is left out begins at a step of the spectrogram.
+func cut(samples []float32, easy int) int {
+	const pause, least, left = 15, 3 * audio.SpeechRate, audio.SpeechRate // 300 ms of frames
+	if len(samples) <= easy {
+		return len(samples)
+	}
+	var levels []float64
+	for frame := range slices.Chunk(samples, levelFrame) {
+		levels = append(levels, power(frame)/float64(len(frame)))
+	}
+	loud := slices.Sorted(slices.Values(levels))[len(levels)*95/100]
+	quiet := 0
+	at := 0
+	for i, p := range levels {
+		if p < loud*pauseDepth {
+			quiet++
+			continue
+		}
+		middle := (i - quiet/2) * levelFrame / melStep * melStep
+		if quiet >= pause && middle >= least && middle <= longest-left {
+			if len(samples)-i*levelFrame < left {
+				break
+			}
+			at = middle
+		}
+		quiet = 0
+	}
+	switch {
+	case at > 0:
+		return at
+	case len(samples) > longest:
+		return quietest(samples, 25*audio.SpeechRate, 29*audio.SpeechRate) / melStep * melStep
+	}
+	return len(samples)
+}
+
+// pauseDepth is how much less power than the loud parts of speech a pause has: 25 dB.
+const pauseDepth = 0.00316
 
 func power(samples []float32) float64 {
 	var sum float64

@@ -5,20 +5,13 @@ import (
 	"runtime"
 
 	"riposte/audio"
-	"riposte/stt"
 )
 
-// job is one piece of speech on its way to a worker.
+// job is something to be done with an ear.
 type job struct {
-	ctx     context.Context
-	samples []float32 // Owned by the worker from here on.
-	o       stt.Options
-	out     chan<- outcome // With room for one, so that a worker never waits for a caller who has gone.
-}
-
-type outcome struct {
-	said saying
-	err  error
+	ctx context.Context
+	do  func(*ear) error
+	out chan<- error // With room for one.
 }
 
 // work is one recogniser's life. Its thread is its own and dies with it: OpenMP keeps a team of threads for each thread
@@ -32,43 +25,52 @@ func (e *Engine) work(ctx context.Context, ready chan<- error) {
 		return
 	}
 	defer ear.close()
-	err = e.serve(ear, ctx, func() error {
-		_, err := ear.decode(quietNoise(), request{threads: e.Threads, window: minWindow, tokens: 1, language: "en"})
-		return err
-	})
-	ready <- err
+	ready <- e.serve(ear, job{ctx: ctx, do: e.warmUp})
 	for {
 		select {
 		case <-e.life.Done():
 			return
 		case j := <-e.jobs:
-			var said saying
-			err := e.serve(ear, j.ctx, func() (err error) {
-				said, err = (&listener{ear: ear, threads: e.Threads}).listen(j.samples, j.o)
-				return err
-			})
-			j.out <- outcome{said, err}
+			j.out <- e.serve(ear, j)
 		}
 	}
 }
 
-// serve runs f, and stops the ear when ctx ends before f does: then the error is the cause.
-func (e *Engine) serve(ear *ear, ctx context.Context, f func() error) error {
+// warmUp lets an ear hear a second of noise.
+func (e *Engine) warmUp(ear *ear) error {
+	l := listener{ear: ear, threads: e.Threads, least: e.Window, sound: &spectrum{filters: e.filters}}
+	_, err := l.decode(quietNoise(), request{window: l.fit(0), tokens: 1, language: "en"})
+	return err
+}
+
+// serve does the job, and stops the ear when the job's context ends before: then the error is the cause.
+func (e *Engine) serve(ear *ear, j job) error {
 	fired := make(chan struct{})
-	unhook := context.AfterFunc(ctx, func() {
+	unhook := context.AfterFunc(j.ctx, func() {
 		ear.stop()
 		close(fired)
 	})
-	err := f()
+	err := j.do(ear)
 	if !unhook() {
 		<-fired // A stop on its way must not reach the next job.
 	}
 	ear.ready()
 	e.logWords(takeLog())
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+	if j.ctx.Err() != nil {
+		return context.Cause(j.ctx)
 	}
 	return err
+}
+
+// borrow does something with an ear as soon as one is free, and returns when that is over: when ctx ends, soon after.
+func (e *Engine) borrow(ctx context.Context, do func(*ear) error) error {
+	out := make(chan error, 1)
+	select {
+	case e.jobs <- job{ctx, do, out}:
+		return <-out
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // quietNoise returns a second of noise at about -60 dBFS, always the same.
