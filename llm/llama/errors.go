@@ -11,6 +11,9 @@ var (
 	ErrBadModel = errors.New("not a usable GGUF model file")
 	// ErrLibrary reports that llama.cpp is missing, damaged, or not the version this program was written for.
 	ErrLibrary = errors.New("llama.cpp cannot be used")
+	// ErrNoGPU reports that layers are to be on a GPU and llama.cpp sees none: it was built without a backend for one, or
+	// the backend finds no driver.
+	ErrNoGPU = errors.New("layers are to be on a GPU, but llama.cpp sees none here")
 
 	// errStopped reports that a step was given up because nobody wants its result any more.
 	errStopped = errors.New("the step was stopped")

@@ -181,6 +181,9 @@ func loadModel(path string, o modelParams, wanted func() bool) (*nativeModel, er
 		if devices, err = gpus(o.devices); err != nil {
 			return nil, err
 		}
+		if err := checkSplit(o.tensorSplit, len(devices)-1); err != nil {
+			return nil, err
+		}
 		if err := p.SetDevices(devices); err != nil {
 			return nil, err
 		}
@@ -213,35 +216,6 @@ func loadModel(path string, o modelParams, wanted func() bool) (*nativeModel, er
 		return nil, fmt.Errorf("%w: %s is not a model that continues text", ErrBadModel, path)
 	}
 	return m, nil
-}
-
-// gpus finds devices by their names, or all that are GPUs without names. The result ends with the null that llama.cpp
-// wants there.
-func gpus(names []string) ([]native.GGMLBackendDevice, error) {
-	var found []native.GGMLBackendDevice
-	var known []string
-	for i := range native.GGMLBackendDeviceCount() {
-		d := native.GGMLBackendDeviceGet(i)
-		known = append(known, native.GGMLBackendDeviceName(d))
-		switch native.GGMLBackendDevType(d) {
-		case native.GGMLBackendDeviceTypeGPU, native.GGMLBackendDeviceTypeIGPU:
-			if len(names) == 0 {
-				found = append(found, d)
-			}
-		}
-	}
-	for _, n := range names {
-		d := native.GGMLBackendDeviceByName(n)
-		if d == 0 {
-			return nil, fmt.Errorf("llama.cpp knows no device %q here, only %s", n, strings.Join(known, ", "))
-		}
-		found = append(found, d)
-	}
-	if len(found) == 0 {
-		return nil, fmt.Errorf("layers are to be on a GPU, but llama.cpp knows only %s here: build it with a GPU backend or set the layers to 0",
-			strings.Join(known, ", "))
-	}
-	return append(found, 0), nil
 }
 
 // because is what llama.cpp printed about a failure, or err if it printed nothing.

@@ -15,6 +15,9 @@ import (
 // runs on is not there.
 const Required = "RIPOSTE_TEST_MODELS"
 
+// GPU is the environment variable that names the accelerator that tests are to run on: cuda or vulkan.
+const GPU = "RIPOSTE_TEST_GPU"
+
 // File returns the path of the file of the model called name that its engine opens.
 func File(t testing.TB, name string) string {
 	t.Helper()
@@ -27,6 +30,25 @@ func LlamaDir(t testing.TB) string {
 	t.Helper()
 	dir, err := open(t).LlamaDir(native.NoGPU)
 	return need(t, dir, err)
+}
+
+// LlamaGPUDir returns the folder of llama.cpp's shared libraries for the accelerator that GPU names. The test is skipped
+// where it names none: a process can load llama.cpp from one folder only, so tests on a GPU are run by themselves.
+func LlamaGPUDir(t testing.TB) string {
+	t.Helper()
+	name := os.Getenv(GPU)
+	if name == "" {
+		t.Skipf("%s does not say on what GPU (make test-gpu does)", GPU)
+	}
+	gpu, err := native.ParseGPU(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := open(t).LlamaDir(gpu)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // ONNXRuntime returns the path of ONNX Runtime's shared library.
