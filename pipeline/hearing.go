@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"riposte/audio"
@@ -14,6 +15,7 @@ import (
 type hearing struct {
 	stream stt.Stream
 	to     int64 // The recogniser has the call's sound up to here.
+	newest atomic.Pointer[stt.Hypothesis]
 }
 
 // pass is a closing pass over what was said up to its beginning.
@@ -32,10 +34,24 @@ type hypothesis struct {
 
 // hear begins to recognise what is said from a position of the call on.
 func (s *Session) hear(item string, from int64, settings transport.Settings) *hearing {
-	return &hearing{to: from, stream: s.STT.Listen(stt.Options{
+	h := &hearing{to: from}
+	h.stream = s.STT.Listen(stt.Options{
 		Language: settings.Language, Prompt: settings.Vocabulary,
-		Heard: func(h stt.Hypothesis) { replace(s.hypotheses, hypothesis{item, h}) },
-	})}
+		Heard: func(y stt.Hypothesis) {
+			h.newest.Store(&y)
+			replace(s.hypotheses, hypothesis{item, y})
+		},
+	})
+	return h
+}
+
+// known returns the newest hypothesis, if there has been one.
+func (h *hearing) known() (stt.Hypothesis, bool) {
+	y := h.newest.Load()
+	if y == nil {
+		return stt.Hypothesis{}, false
+	}
+	return *y, true
 }
 
 // feed gives the recogniser what is new on the call's tape.

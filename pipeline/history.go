@@ -146,9 +146,9 @@ func (h *history) unanswered() bool {
 	return false
 }
 
-// messages returns the conversation for the model, under the given instructions. Each item is a message of its own, so that
-// a model whose context is full can do without the oldest.
-func (h *history) messages(instructions string) []llm.Message {
+// messages returns the conversation for the model, under the given instructions and without the item named except. Each item
+// is a message of its own, so that a model whose context is full can do without the oldest.
+func (h *history) messages(instructions, except string) []llm.Message {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var out []llm.Message
@@ -156,7 +156,7 @@ func (h *history) messages(instructions string) []llm.Message {
 		out = append(out, llm.Message{Role: llm.System, Text: instructions})
 	}
 	for _, e := range h.items {
-		if e.text == "" {
+		if e.text == "" || e.id == except {
 			continue
 		}
 		out = append(out, llm.Message{Role: e.role, Text: e.text})

@@ -41,7 +41,7 @@ func TestHistoryMessages(t *testing.T) {
 		{Role: llm.User, Text: "are you there"},
 		{Role: llm.Assistant, Text: "yes"},
 	}
-	if diff := cmp.Diff(want, h.messages("be brief")); diff != "" {
+	if diff := cmp.Diff(want, h.messages("be brief", "")); diff != "" {
 		t.Errorf("messages (-want +got):\n%s", diff)
 	}
 	if h.unanswered() {
@@ -108,7 +108,7 @@ func TestTruncate(t *testing.T) {
 	if err := h.truncate("a", 800*time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
-	got := h.messages("")
+	got := h.messages("", "")
 	if len(got) != 2 || got[1].Text != "One two" {
 		t.Errorf("after the truncation the conversation is %v", got)
 	}

@@ -9,9 +9,10 @@ import (
 type Limits struct {
 	Utterance time.Duration // The longest turn; a longer one is cut there. It defaults to 2 minutes.
 	Turns     int           // Turns that wait for an answer. It defaults to 8.
-	Clauses   int           // Clauses that wait to be spoken: the model stops that far ahead. It defaults to 2.
+	Clauses   int           // Clauses that wait to be spoken, besides two in hand: the model stops that far ahead. It defaults to 1.
 	Ahead     time.Duration // Sound that waits to be played: the voice stops that far ahead. It defaults to 400 ms.
 	Lead      time.Duration // Sound that the caller's side may hold: what an interruption has to throw away. It defaults to 200 ms.
+	Guesses   int           // Answers that may be begun before a turn is decided, for each turn; negative for none. It defaults to 3.
 	Unheard   time.Duration // An answer that was to be heard for less than this counts as not heard. It defaults to 700 ms, a word or two.
 }
 
@@ -19,9 +20,10 @@ func (l Limits) withDefaults() Limits {
 	return Limits{
 		Utterance: cmp.Or(l.Utterance, 2*time.Minute),
 		Turns:     cmp.Or(l.Turns, 8),
-		Clauses:   cmp.Or(l.Clauses, 2),
+		Clauses:   cmp.Or(l.Clauses, 1),
 		Ahead:     cmp.Or(l.Ahead, 400*time.Millisecond),
 		Lead:      cmp.Or(l.Lead, 200*time.Millisecond),
+		Guesses:   cmp.Or(l.Guesses, 3),
 		Unheard:   cmp.Or(l.Unheard, 700*time.Millisecond),
 	}
 }

@@ -22,7 +22,9 @@ type listener struct {
 
 	item     string       // What is being said, between its onset and its end,
 	hearing  *hearing     // the same, as it is heard,
-	eager    *pass        // and the closing pass over it, begun when it seemed to be over.
+	eager    *pass        // and the closing pass over it, begun when it seemed to be over,
+	guess    *guess       // with the work on an answer to it.
+	spent    speculation  // What earlier such work on it has cost.
 	last     *turn        // The turn before it,
 	lastFrom int64        // and where the speech of that began.
 	resumes  *turn        // That same turn, when what is being said goes on with it.
@@ -175,6 +177,7 @@ func (l *listener) configure(settings transport.Settings) error {
 		l.reading() // the old ones are not needed any more
 		l.reading = l.prepare(l.ctx, settings.Instructions)
 	}
+	l.guess.stop() // it was made by the old ones
 	l.settings = settings
 	return nil
 }

@@ -24,6 +24,7 @@ type said struct{ item, text string }
 
 // answer finds the words of a turn and answers them. The error is one that ends the call.
 func (m *mind) answer(ctx context.Context, t *turn, clauses chan<- clause) (outcome, error) {
+	defer t.guess.stop() // unless it has been taken
 	failed, err := m.listenTo(ctx, t)
 	if err != nil {
 		return outcome{}, err
@@ -115,58 +116,33 @@ func (m *mind) begin(ctx context.Context, t *turn, clauses chan<- clause) error 
 	return put(ctx, clauses, clause{turn: t, begin: true})
 }
 
-// generate has the model answer, clause by clause.
+// generate answers, clause by clause: by the draft that was begun before the turn was decided, if it answers what was said.
 func (m *mind) generate(t *turn, clauses chan<- clause) (outcome, error) {
-	var c clauser
-	o := outcome{status: transport.Completed}
-	request := llm.Request{
-		Conversation: m.Call.ID(),
-		Messages:     m.history.messages(t.settings.Instructions),
-		Sampling:     t.settings.Sampling,
-		MaxTokens:    t.settings.MaxTokens,
-		Urgency:      budget.Urgency{Deadline: t.clock.Due(m.Plan, budget.LLM)},
+	messages := m.history.messages(t.settings.Instructions, "")
+	d := t.guess.take(messages)
+	if d == nil {
+		d = m.write(t.ctx, t.settings, messages, t.clock.Due(m.Plan, budget.LLM), false)
 	}
-	for piece, err := range m.LLM.Generate(t.ctx, request) {
-		if err != nil {
-			return o, err
-		}
-		if piece.Usage != nil {
-			o.usage = *piece.Usage
-			continue
-		}
-		t.clock.Mark(budget.FirstToken, time.Now())
-		for _, text := range c.push(piece.Text) {
-			if err := m.hand(t, clauses, text); err != nil {
-				return o, err
+	context.AfterFunc(t.ctx, d.stop)
+	for {
+		select {
+		case p, more := <-d.pieces:
+			if !more {
+				return d.outcome, d.err
 			}
+			t.clock.Mark(budget.FirstToken, p.began)
+			t.clock.Mark(budget.FirstClause, p.at)
+			if err := put(t.ctx, clauses, clause{turn: t, text: p.text, voice: p.voice}); err != nil {
+				return outcome{}, err
+			}
+		case <-t.ctx.Done():
+			return outcome{}, context.Cause(t.ctx)
 		}
 	}
-	rest := c.rest()
-	if o.usage.Finish == llm.FinishLength {
-		o.status, o.reason = transport.Incomplete, "max_output_tokens"
-		if c.cut > 0 {
-			rest = "" // half a clause sounds like a fault; what was said before it does not
-		}
-	}
-	switch {
-	case rest != "":
-		if err := m.hand(t, clauses, rest); err != nil {
-			return o, err
-		}
-	case c.cut == 0:
-		return o, errNothingSaid
-	}
-	return o, nil
 }
 
 // errNothingSaid says that the model's answer had no words in it.
 var errNothingSaid = errors.New("the model's answer was empty")
-
-// hand passes a piece of the answer on, as soon as the voice has room for it.
-func (m *mind) hand(t *turn, clauses chan<- clause, text string) error {
-	t.clock.Mark(budget.FirstClause, time.Now())
-	return put(t.ctx, clauses, clause{turn: t, text: text})
-}
 
 // apologise answers a turn that could not be understood.
 func (m *mind) apologise(ctx context.Context, t *turn, clauses chan<- clause, why error) (outcome, error) {
@@ -179,7 +155,8 @@ func (m *mind) apologise(ctx context.Context, t *turn, clauses chan<- clause, wh
 // excuse says that the turn cannot be answered, so that the caller is not left in silence.
 func (m *mind) excuse(t *turn, clauses chan<- clause, why error) outcome {
 	if m.Apology != "" {
-		_ = m.hand(t, clauses, m.Apology) // fails only when the answer is no longer wanted
+		t.clock.Mark(budget.FirstClause, time.Now())
+		_ = put(t.ctx, clauses, clause{turn: t, text: m.Apology}) // fails only when the answer is no longer wanted
 	}
 	return outcome{status: transport.Failed, err: why}
 }

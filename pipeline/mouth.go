@@ -50,7 +50,11 @@ func (m *mouth) say(c clause) {
 	m.ended, _ = endMark(strings.TrimSpace(c.text))
 	// The first sound is due by the plan, and what follows when that has been heard.
 	due := t.clock.Due(m.plan, budget.TTS).Add(audio.Duration(m.made, m.settings.Rate))
-	for pcm, err := range m.voice.Speak(t.ctx, c.text, tts.Options{Speed: m.settings.Speed, Urgency: budget.Urgency{Deadline: due}}) {
+	sound := m.voice.Speak(t.ctx, c.text, tts.Options{Speed: m.settings.Speed, Urgency: budget.Urgency{Deadline: due}})
+	if c.voice != nil {
+		sound = c.voice.all
+	}
+	for pcm, err := range sound {
 		if err != nil {
 			t.end(fmt.Errorf("voice: %w", err)) // does nothing to an answer that has ended already
 			return

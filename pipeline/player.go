@@ -87,7 +87,7 @@ func (p *player) finish(ctx context.Context, t *turn, o outcome) error {
 	defer p.live.remove(t)
 	defer t.end(nil)
 
-	report := transport.TurnReport{Response: t.answer.ID, Items: t.items, Transcript: t.transcript}
+	report := transport.TurnReport{Response: t.answer.ID, Items: t.items, Transcript: t.transcript, Guesses: t.guesses()}
 	if p.answering == t {
 		p.answering = nil
 		t.clock.Mark(budget.Done, time.Now())

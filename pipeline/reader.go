@@ -33,11 +33,11 @@ func (s *Session) readAhead(ctx context.Context, h hypothesis) {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	settings, ok := s.saying.read(h.item, stop)
+	u, ok := s.saying.join(h.item, stop)
 	if !ok {
 		return // it has been decided in the meantime, and the model is about to read it anyway
 	}
-	messages := append(s.history.messages(settings.Instructions), llm.Message{Role: llm.User, Text: h.Text[:h.Stable]})
+	messages := append(s.history.messages(u.settings.Instructions, u.replaces), llm.Message{Role: llm.User, Text: h.Text[:h.Stable]})
 	s.read(ctx, messages, budget.Urgency{Class: budget.Partial, Deadline: time.Now().Add(readPatience)})
 }
 

@@ -9,18 +9,24 @@ import (
 
 // saying is the item that the caller is about to add to the conversation, as those know it who work ahead on it.
 type saying struct {
-	mu       sync.Mutex
+	mu   sync.Mutex
+	what utterance
+	stop context.CancelFunc // Of what works on it; nil while nothing does.
+}
+
+// utterance is something that is being said.
+type utterance struct {
 	item     string // Empty while the caller says nothing.
+	replaces string // The item that it goes on with and will take in, if any.
 	settings transport.Settings
-	stop     context.CancelFunc // Of what works on it; nil while nothing does.
 }
 
 // begin notes what is being said from now on.
-func (s *saying) begin(item string, settings transport.Settings) {
+func (s *saying) begin(u utterance) {
 	s.end()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.item, s.settings = item, settings
+	s.what = u
 }
 
 // end stops what works on it.
@@ -30,16 +36,16 @@ func (s *saying) end() {
 	if s.stop != nil {
 		s.stop()
 	}
-	s.item, s.stop = "", nil
+	s.what, s.stop = utterance{}, nil
 }
 
-// read notes that somebody works on an item, who is told to stop once it has been said. It reports false if it has been.
-func (s *saying) read(item string, stop context.CancelFunc) (transport.Settings, bool) {
+// join notes that somebody works on an item, who is told to stop once it has been said. It reports false if it has been.
+func (s *saying) join(item string, stop context.CancelFunc) (utterance, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if item == "" || s.item != item {
-		return transport.Settings{}, false
+	if item == "" || s.what.item != item {
+		return utterance{}, false
 	}
 	s.stop = stop
-	return s.settings, true
+	return s.what, true
 }

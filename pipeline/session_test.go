@@ -22,7 +22,7 @@ import (
 // A turn's clock starts at the last voiced sample and each stage is charged with its own time.
 func TestTurn(t *testing.T) {
 	e := quick()
-	session(t, e, nil, func(l *line) {
+	session(t, e, withoutGuesses, func(l *line) {
 		end := l.speak(1000*ms, 6000*ms)
 
 		reports := told[transport.TurnReport](l)

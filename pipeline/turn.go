@@ -29,6 +29,8 @@ type turn struct {
 	item     string             // What the caller said; empty when the caller only asked for an answer.
 	replaces string             // The item of a turn that this one takes in, since the caller went on with it.
 	hearing  *pass              // What is made of it; nil without an item.
+	guess    *guess             // The work on its answer that was begun before it was decided; nil without any.
+	spent    speculation        // What other such work has cost before.
 	respond  bool               // Whether it is to be answered.
 	settings transport.Settings // As they were when the turn was decided.
 	answer   transport.Response
@@ -58,6 +60,7 @@ type clause struct {
 	turn  *turn
 	begin bool
 	text  string
+	voice *voicing // The sound of text, if that has been begun; nil otherwise.
 	done  *outcome
 }
 
@@ -109,6 +112,13 @@ func (t *turn) heardFor(now time.Time) time.Duration {
 		return 0
 	}
 	return now.Sub(t.audible)
+}
+
+// guesses returns what was begun before the turn was decided.
+func (t *turn) guesses() transport.Guesses {
+	s := t.spent
+	s.add(t.guess.cost())
+	return transport.Guesses{Tries: s.tries, Stood: s.stood, Wasted: s.wasted}
 }
 
 // status returns how a turn's answer ended, given how its generation did.

@@ -68,7 +68,8 @@ func (l *listener) detected(event audio.Event) error {
 		return l.onset()
 	case audio.Maybe:
 		l.forget()
-		l.eager = l.finish(l.ctx, l.hearing, l.due())
+		l.eager = l.finish(l.ctx, l.hearing, l.due(budget.STT))
+		l.guess = l.speculate(l.eager)
 	case audio.Resumed:
 		l.forget()
 	case audio.Done:
@@ -108,7 +109,7 @@ func (l *listener) decided() error {
 	clock.Mark(budget.Decided, now)
 
 	if l.eager == nil {
-		l.eager = l.finish(l.ctx, l.hearing, l.due())
+		l.eager = l.finish(l.ctx, l.hearing, l.due(budget.STT))
 	}
 	if err := l.Call.Send(l.ctx, transport.SpeechStopped{Item: l.item, At: l.ear.at(l.ear.ends.Position())}); err != nil {
 		return err
@@ -143,10 +144,10 @@ func (l *listener) commit(in transport.Commit) error {
 
 // take makes what was said an item of the conversation and a turn.
 func (l *listener) take(clock *budget.Turn, respond bool) error {
-	t := &turn{clock: clock, item: l.item, hearing: l.eager, respond: respond, settings: l.settings}
+	t := &turn{clock: clock, item: l.item, hearing: l.eager, guess: l.guess, spent: l.spent, respond: respond, settings: l.settings}
 	l.saying.end()
 	l.hearing.end(l.Session, l.eager)
-	l.hearing, l.eager = nil, nil
+	l.hearing, l.eager, l.guess, l.spent = nil, nil, nil, speculation{}
 	if l.resumes != nil {
 		t.replaces = l.resumes.item
 		l.history.remove(t.replaces)
@@ -176,25 +177,64 @@ func (l *listener) begin() {
 	l.item = newID("item")
 	l.hearing = l.hear(l.item, l.ear.from, l.settings)
 	l.hearing.feed(l.ear.tape)
-	l.saying.begin(l.item, l.settings)
+	u := utterance{item: l.item, settings: l.settings}
+	if l.resumes != nil {
+		u.replaces = l.resumes.item
+	}
+	l.saying.begin(u)
 }
 
-// due returns when the text of what is being said has to be final, if it ends here.
-func (l *listener) due() time.Time {
+// due returns when a stage has to be at its end if what is being said ends here.
+func (l *listener) due(s budget.Stage) time.Time {
 	captured, _ := l.ear.endOfSpeech()
-	return budget.NewTurn(captured).Due(l.Plan, budget.STT)
+	return budget.NewTurn(captured).Due(l.Plan, s)
 }
+
+// speculate begins to work on an answer, in case that what was said so far is the whole turn: at once, if the recogniser
+// already knows all the words, and once its closing pass p has found others. It returns nil where there will be no answer,
+// or nothing to build it on: while it is not known what the caller has heard of the last answer.
+func (l *listener) speculate(p *pass) *guess {
+	tries := l.limits.Guesses - l.spent.tries
+	if tries <= 0 || !l.settings.Detection.Respond || l.isDraining() || len(l.live.all()) > 0 {
+		return nil
+	}
+	replaces := ""
+	if l.resumes != nil {
+		replaces = l.resumes.item
+	}
+	g := &guess{
+		session: l.Session, ctx: l.ctx, settings: l.settings, before: l.history.messages(l.settings.Instructions, replaces),
+		due: l.due(budget.LLM), tries: tries,
+	}
+	if h, ok := l.hearing.known(); ok && h.Speech >= l.ear.at(l.ear.voiced-l.ear.from)-unheard {
+		g.try(h.Text)
+	}
+	l.group.Go(func() error {
+		<-p.done
+		if p.err == nil {
+			g.try(p.transcript.Text)
+		}
+		return nil
+	})
+	return g
+}
+
+// unheard is how much of the caller's last sound a hypothesis may not have heard and still have all words: a syllable.
+const unheard = 150 * time.Millisecond
 
 // drop forgets what is being said.
 func (l *listener) drop() {
 	l.forget()
 	l.saying.end()
 	l.hearing.end(l.Session, nil)
-	l.item, l.hearing, l.resumes = "", nil, nil
+	l.item, l.hearing, l.resumes, l.spent = "", nil, nil, speculation{}
 }
 
-// forget stops the closing pass that was begun too early.
+// forget stops what was begun too early: the closing pass, and the work on an answer.
 func (l *listener) forget() {
+	l.guess.stop()
+	l.spent.add(l.guess.cost())
+	l.guess = nil
 	if l.eager != nil {
 		l.eager.stop()
 		l.eager = nil

@@ -114,7 +114,15 @@ type TurnReport struct {
 	Transcript string
 	Answer     string // What the caller heard of it.
 	Continued  bool   // The caller went on before anything was heard: the next turn answers this one too.
+	Guesses    Guesses
 	Report     budget.Report
+}
+
+// Guesses are the answers that were begun before a turn was decided.
+type Guesses struct {
+	Tries  int  // How many there were,
+	Stood  bool // whether one of them was given,
+	Wasted int  // and how many tokens the model made for those that were not.
 }
 
 // Fault tells of something that went wrong with the call or with one thing that the caller did.

@@ -130,7 +130,8 @@ func report(out transport.TurnReport) fields {
 	}
 	return fields{
 		"response_id": out.Response, "item_ids": append([]string{}, out.Items...), "transcript": out.Transcript, "answer": out.Answer,
-		"continued": out.Continued, "verdict": out.Report.Verdict, "blame": out.Report.Blame,
+		"continued": out.Continued, "guesses": fields{"tries": out.Guesses.Tries, "stood": out.Guesses.Stood, "wasted_tokens": out.Guesses.Wasted},
+		"verdict": out.Report.Verdict, "blame": out.Report.Blame,
 		"stages_ms": stages, "total_ms": ms(out.Report.Total), "marks_ms": marks, "shares_ms": shares,
 	}
 }

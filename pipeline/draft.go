@@ -1,0 +1,151 @@
+package pipeline
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"riposte/audio"
+	"riposte/budget"
+	"riposte/llm"
+	"riposte/transport"
+	"riposte/tts"
+)
+
+// draft is an answer in the making. It may be begun before the turn that it answers is decided: then nothing of it is heard,
+// kept or told unless that turn takes it.
+type draft struct {
+	messages []llm.Message      // What it answers.
+	pieces   chan piece         // Its clauses. The model waits until they are taken. Closed at the end.
+	stop     context.CancelFunc // Of everything that is being made of it.
+	wanted   chan struct{}      // Closed when a turn has taken it; nil for one that was wanted from the beginning.
+	tokens   atomic.Int64       // Pieces that the model has made so far.
+
+	// These hold once pieces is closed.
+	outcome outcome
+	err     error
+}
+
+// piece is a clause of a draft.
+type piece struct {
+	text  string
+	began time.Time // When the model's first token came,
+	at    time.Time // and when the clause was complete.
+	voice *voicing  // Its sound, if that has been begun ahead of time.
+}
+
+// write begins a draft under the settings. Its first clause is due at the given time. A speculative one waits with
+// everything behind its first clause, and behind the sound of that, until it is wanted. The draft has to be stopped, when
+// its last clause has been spoken at the latest.
+func (s *Session) write(ctx context.Context, settings transport.Settings, messages []llm.Message, due time.Time, speculative bool) *draft {
+	ctx, stop := context.WithCancel(ctx)
+	d := &draft{messages: messages, pieces: make(chan piece), stop: stop}
+	u := budget.Urgency{Deadline: due}
+	if speculative {
+		d.wanted = make(chan struct{})
+		u.Class, u.Wanted = budget.Speculative, d.wanted
+	}
+	r := llm.Request{
+		Conversation: s.Call.ID(), Messages: messages, Sampling: settings.Sampling, MaxTokens: settings.MaxTokens, Urgency: u,
+	}
+	s.group.Go(func() error {
+		defer close(d.pieces)
+		d.outcome, d.err = s.compose(ctx, d, r, settings)
+		return nil
+	})
+	return d
+}
+
+// compose has the model write d.
+func (s *Session) compose(ctx context.Context, d *draft, r llm.Request, settings transport.Settings) (outcome, error) {
+	var c clauser
+	var began time.Time
+	o := outcome{status: transport.Completed}
+	hand := func(text string) error {
+		p := piece{text: text, began: began, at: time.Now()}
+		if d.wanted != nil && c.cut <= 1 && !settings.Written {
+			p.voice = s.voice(ctx, text, settings, r.Urgency)
+		}
+		return put(ctx, d.pieces, p)
+	}
+	for p, err := range s.LLM.Generate(ctx, r) {
+		if err != nil {
+			return o, err
+		}
+		if p.Usage != nil {
+			o.usage = *p.Usage
+			continue
+		}
+		d.tokens.Add(1)
+		if began.IsZero() {
+			began = time.Now()
+		}
+		for _, text := range c.push(p.Text) {
+			if err := hand(text); err != nil {
+				return o, err
+			}
+		}
+	}
+	rest := c.rest()
+	if o.usage.Finish == llm.FinishLength {
+		o.status, o.reason = transport.Incomplete, "max_output_tokens"
+		if c.cut > 0 {
+			rest = "" // half a clause sounds like a fault; what was said before it does not
+		}
+	}
+	if rest == "" {
+		if c.cut == 0 {
+			return o, errNothingSaid
+		}
+		return o, nil
+	}
+	return o, hand(rest)
+}
+
+// take makes a speculative draft an awaited one.
+func (d *draft) take() {
+	if d.wanted != nil {
+		close(d.wanted)
+	}
+}
+
+// voicing is a clause's sound that is made ahead of time.
+type voicing struct {
+	chunks chan audio.PCM // The voice waits until they are taken. Closed at the end.
+	err    error          // Holds once chunks is closed.
+}
+
+// ahead is how many chunks of a clause's sound are made before it is wanted: the first is a fifth of a second, the second
+// twice as much.
+const ahead = 2
+
+// voice begins to speak a clause.
+func (s *Session) voice(ctx context.Context, text string, settings transport.Settings, u budget.Urgency) *voicing {
+	v := &voicing{chunks: make(chan audio.PCM, ahead)}
+	s.group.Go(func() error {
+		defer close(v.chunks)
+		for pcm, err := range s.TTS.Speak(ctx, text, tts.Options{Speed: settings.Speed, Urgency: u}) {
+			if err == nil {
+				err = put(ctx, v.chunks, pcm)
+			}
+			if err != nil {
+				v.err = err
+				return nil
+			}
+		}
+		return nil
+	})
+	return v
+}
+
+// all yields the sound.
+func (v *voicing) all(yield func(audio.PCM, error) bool) {
+	for pcm := range v.chunks {
+		if !yield(pcm, nil) {
+			return
+		}
+	}
+	if v.err != nil {
+		yield(nil, v.err)
+	}
+}
