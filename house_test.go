@@ -22,6 +22,7 @@ var house = map[string][]string{
 	"tts":                {"audio", "budget"},
 	"stt/wer":            {},
 	"llm/grammar":        {},
+	"llm/schema":         {"llm"},
 	"transport":          {"audio", "budget", "llm"},
 	"pipeline":           {"audio", "budget", "llm", "stt", "tts", "transport"},
 	"transport/realtime": {"audio", "budget", "llm", "transport"},
@@ -46,7 +47,7 @@ var house = map[string][]string{
 
 	"cmd/riposte": {
 		"audio", "audio/silero", "bench", "budget", "caller", "llm", "llm/llama", "native", "native/console", "native/onnx", "pipeline",
-		"stt", "stt/whisper", "transport", "transport/realtime", "tts/piper", "web",
+		"stt/whisper", "transport", "transport/realtime", "tts/piper", "web",
 	},
 }
 
