@@ -73,6 +73,11 @@ func (s *Store) build(ctx context.Context, l library, progress Progress) error {
 			return fmt.Errorf("building %s.cpp: %w: %s (Debian: apt-get install cmake ninja-build)", l.name, ErrTool, tool)
 		}
 	}
+	if l.gpu == CUDA {
+		if _, err := FindNVCC(); err != nil { // Before anything is fetched.
+			return fmt.Errorf("building %s.cpp: %w", l.name, err)
+		}
+	}
 	archive, err := s.download(ctx, l.source, progress)
 	if err != nil {
 		return err
@@ -99,14 +104,20 @@ func (s *Store) compile(ctx context.Context, l library, want build, archive, dir
 		}
 	}
 	if err := runStep(progress, "configuring "+l.name+".cpp", Pieces, func(step Step) error {
-		args := append([]string{"-G", "Ninja", "-S", src, "-B", obj}, l.flags...)
+		cmd := exec.CommandContext(ctx, "cmake", append([]string{"-G", "Ninja", "-S", src, "-B", obj}, l.flags...)...)
+		if l.gpu == CUDA {
+			var err error
+			if cmd.Env, err = cudaTools(); err != nil {
+				return err
+			}
+		}
 		checks := int64(0) // cmake does not say how many there will be.
-		return runLogged(exec.CommandContext(ctx, "cmake", args...), s.log(l.name+"-configure"), func(string) {
+		return runLogged(cmd, s.log(l.name+"-configure"), func(string) {
 			checks++
 			step.Set(checks, 0)
 		})
 	}); err != nil {
-		return err
+		return explainCUDA(err)
 	}
 	if err := runStep(progress, "building "+l.name+".cpp", Pieces, func(step Step) error {
 		// ninja itself, not through cmake: when it dies, all that outlives it is the one compilation per core under way.

@@ -88,6 +88,7 @@ type output struct {
 	line func(string)
 	rest []byte
 	said []string
+	cut  bool // The last reason goes on in the next line.
 	full bool
 }
 
@@ -104,8 +105,13 @@ func (o *output) Write(b []byte) (int, error) {
 		}
 		o.rest = rest
 		text := strings.TrimSpace(string(line))
-		if len(o.said) < maxSaid && isReason(text) {
+		switch {
+		case o.cut:
+			o.said[len(o.said)-1] += " " + text
+			o.cut = false
+		case len(o.said) < maxSaid && isReason(text):
 			o.said = append(o.said, text)
+			o.cut = strings.HasPrefix(text, "CMake Error ") && strings.HasSuffix(text, ":") // Only where it is.
 		}
 		if o.line != nil {
 			o.line(text)

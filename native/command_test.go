@@ -46,6 +46,11 @@ func TestRunLoggedSaysWhy(t *testing.T) {
 			t.Errorf("%q does not say %q", err, want)
 		}
 	}
+	cmake := "echo 'CMake Error at CMakeLists.txt:7 (message):'; echo '  No such compiler'; echo; echo 'CMake Error: twice'; exit 1"
+	err = runLogged(exec.CommandContext(t.Context(), "sh", "-c", cmake), log, nil)
+	if want := "sh: exit status 1: CMake Error at CMakeLists.txt:7 (message): No such compiler; see " + log; err == nil || err.Error() != want {
+		t.Errorf("error = %v, want %s", err, want)
+	}
 	if err := runLogged(exec.CommandContext(t.Context(), "no-such-program"), log, nil); !errors.Is(err, ErrTool) {
 		t.Errorf("a program that is not there: %v", err)
 	}

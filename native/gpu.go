@@ -5,7 +5,8 @@ import "fmt"
 // GPU says which accelerator llama.cpp is built for.
 type GPU string
 
-// The accelerators. A build for one of them still runs on the CPU where there is none.
+// The accelerators. A build for one of them computes on the CPU as well, with none of the model's layers on a GPU. Its
+// driver's library (libcuda.so.1 or libvulkan.so.1) has to be there all the same.
 const (
 	NoGPU  GPU = "none"
 	CUDA   GPU = "cuda"   // NVIDIA; needs the CUDA toolkit.

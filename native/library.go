@@ -13,6 +13,7 @@ type library struct {
 	source  Package
 	root    string   // The folder of the source distribution that holds it.
 	flags   []string // For cmake.
+	gpu     GPU      // What it is built for, besides the CPU.
 	target  string   // What ninja is to build.
 	headers []string // Folders of src whose *.h files are wanted.
 	lib     string   // Suffixes of the libraries that are wanted, as a glob.
@@ -56,7 +57,7 @@ func whisperLibrary() library {
 // llamaLibrary is llama.cpp as shared objects that find each other beside themselves.
 func llamaLibrary(gpu GPU) library {
 	l := library{
-		name: "llama", version: "0.3.36", source: llamaSource, root: "llama_cpp_python-0.3.36/vendor/llama.cpp",
+		gpu: gpu, name: "llama", version: "0.3.36", source: llamaSource, root: "llama_cpp_python-0.3.36/vendor/llama.cpp",
 		flags: append(commonFlags(),
 			"-DBUILD_SHARED_LIBS=ON",
 			"-DCMAKE_BUILD_WITH_INSTALL_RPATH=ON",
@@ -74,7 +75,7 @@ func llamaLibrary(gpu GPU) library {
 	}
 	switch gpu {
 	case CUDA:
-		l.flags = append(l.flags, "-DGGML_CUDA=ON")
+		l.flags = append(l.flags, cudaFlags()...)
 	case Vulkan:
 		l.flags = append(l.flags, "-DGGML_VULKAN=ON")
 		l.patch = patchVulkan
@@ -93,6 +94,13 @@ func (l library) wanted() (build, error) {
 		if v := os.Getenv(name); v != "" {
 			flags += " " + name + "=" + v
 		}
+	}
+	if l.gpu == CUDA && os.Getenv(cudaArchs) == "" {
+		models, err := nvidiaGPUs("/proc/driver/nvidia/gpus")
+		if err != nil {
+			return build{}, err
+		}
+		flags += " GPU=" + strings.Join(models, ", ")
 	}
 	return build{Library: l.name + " " + l.version, Source: l.source.SHA256, Flags: flags, CPU: cpu}, nil
 }
