@@ -182,10 +182,14 @@ func warm(m machine, words, batch int) error {
 	if err := m.Decode(prompt, nil); err != nil {
 		return err
 	}
-	p := m.Picker(llm.Sampling{})
+	p := m.Picker(llm.Sampling{}, nil)
 	defer p.Close()
+	t, err := p.Pick(batch - 1)
+	if err != nil {
+		return err
+	}
 	m.Keep(0, batch-1)
-	return m.Decode([]entry{{token: p.Pick(batch - 1), pos: batch - 1, last: true}}, nil)
+	return m.Decode([]entry{{token: t, pos: batch - 1, last: true}}, nil)
 }
 
 // Close ends every answer with ErrClosed, waits until nothing uses the model any more and frees it. It may be called
@@ -218,8 +222,8 @@ func (e *Engine) Load() Load {
 	return *e.loop.load.Load()
 }
 
-// Generate implements llm.Generator. Its errors are ErrClosed, llm.ErrBusy, ErrNoMessages, llm.ErrTooLong, what ended ctx, and
-// what llama.cpp fails with. A conversation that is longer than the context loses its oldest messages but for the
+// Generate implements llm.Generator. Its errors are ErrClosed, llm.ErrBusy, ErrNoMessages, llm.ErrTooLong, llm.ErrFormat, what
+// ended ctx, and what llama.cpp fails with. A conversation that is longer than the context loses its oldest messages but for the
 // system's; an answer without MaxTokens may fill what is left of the context. A reader that does not read stops only
 // its own answer.
 func (e *Engine) Generate(ctx context.Context, r llm.Request) iter.Seq2[llm.Piece, error] {
@@ -245,6 +249,10 @@ func (e *Engine) prepare(ctx context.Context, r llm.Request) (*sequence, *loop, 
 	if e.model == nil {
 		return nil, nil, ErrClosed
 	}
+	form, err := newForm(r, e.model.lexicon)
+	if err != nil {
+		return nil, nil, err
+	}
 	// At least half of the context is the prompt's, however long the answer may become; a quarter of it is the
 	// answer's if nobody says how long.
 	most, reserve := r.MaxTokens, r.MaxTokens
@@ -260,7 +268,7 @@ func (e *Engine) prepare(ctx context.Context, r llm.Request) (*sequence, *loop, 
 		return nil, nil, err
 	}
 	s := &sequence{
-		ctx: ctx, conversation: r.Conversation, sampling: r.Sampling, most: most, out: make(chan string, e.Ahead),
+		ctx: ctx, conversation: r.Conversation, sampling: r.Sampling, form: form, most: most, out: make(chan string, e.Ahead),
 		tokens: tokens, prompt: len(tokens), slot: -1,
 		text: newAnswerText(append(e.ask.template.stops(), r.Stop...)),
 	}

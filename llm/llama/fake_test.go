@@ -82,7 +82,7 @@ func (m *fakeMachine) Copy(from, to, n int) bool {
 	return m.Keep(to, n)
 }
 
-func (m *fakeMachine) Picker(llm.Sampling) picker {
+func (m *fakeMachine) Picker(llm.Sampling, *form) picker {
 	m.open++
 	return &fakePicker{m}
 }
@@ -91,12 +91,12 @@ type fakePicker struct{ m *fakeMachine }
 
 func (p *fakePicker) Close() { p.m.open-- }
 
-func (p *fakePicker) Pick(i int) token {
+func (p *fakePicker) Pick(i int) (token, error) {
 	e := p.m.batch[i]
 	if !e.last {
 		p.m.t.Errorf("entry %d is picked after but was not marked", i)
 	}
-	return next(p.m.memory[e.seq][:e.pos+1])
+	return next(p.m.memory[e.seq][:e.pos+1]), nil
 }
 
 // endToken is what ends the fake's answers.

@@ -170,7 +170,7 @@ func (l *loop) place() {
 		}
 		s.slot, s.decoded = p.slot, p.keep
 		if s.picker == nil {
-			s.picker = l.machine.Picker(s.sampling)
+			s.picker = l.machine.Picker(s.sampling, s.form)
 			s.usage.Prompt, s.usage.Cached = s.prompt, p.keep
 		}
 		l.waiting = slices.Delete(l.waiting, 0, 1)

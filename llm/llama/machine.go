@@ -4,14 +4,22 @@ import "riposte/llm"
 
 // machine decodes. It is what the loop needs of a model and its memory; only the loop's goroutine calls it.
 type machine interface {
-	// Decode computes a batch and adds it to the memory. It returns errStopped if stop became true meanwhile, and then,
-	// as after any error, the memory of the batch's sequences is undefined beyond what it held before.
-	Decode(batch []entry, stop func() bool) error
+	// Decode computes a batch on so many threads and adds it to the memory. It returns errStopped if stop became true
+	// meanwhile, and then, as after any error, the memory of the batch's sequences is undefined beyond what it held
+	// before.
+	Decode(batch []entry, threads int, stop func() bool) error
 	// Keep cuts the memory of a sequence to its first n tokens. False means that the memory cannot do that, and that
 	// the sequence is now empty.
 	Keep(seq, n int) bool
 	// Copy makes the memory of one sequence the first n tokens of another's. False is as for Keep.
 	Copy(from, to, n int) bool
+	// Save returns what the memory holds of a sequence, or nil if it cannot be had.
+	Save(seq int) []byte
+	// Restore makes the memory of a sequence what Save has returned. False is as for Keep.
+	Restore(seq int, state []byte) bool
+	// LogProb returns the natural logarithm of the probability that t follows the i-th entry of the last batch, whose
+	// last must have been true.
+	LogProb(i int, t token) float64
 	// Picker returns what chooses the tokens of one answer.
 	Picker(s llm.Sampling) picker
 }

@@ -1,6 +1,7 @@
 package llama
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -20,6 +21,7 @@ import (
 	"github.com/jupiterrider/ffi"
 
 	"riposte/llm"
+	"riposte/llm/grammar"
 )
 
 // library is the one copy of llama.cpp that a process can have: the dynamic loader and the binding are global, so this
@@ -154,9 +156,10 @@ func lastWritten(b []byte) uintptr {
 
 // nativeModel is a model's weights and vocabulary.
 type nativeModel struct {
-	h     native.Model
-	words native.Vocab
-	size  int // Tokens of the vocabulary.
+	h       native.Model
+	words   native.Vocab
+	size    int             // Tokens of the vocabulary.
+	lexicon func() *lexicon // Their texts, which are read when they are first needed. It is safe for concurrent use.
 }
 
 // modelParams say which processors a model is for.
@@ -215,6 +218,7 @@ func loadModel(path string, o modelParams, wanted func() bool) (*nativeModel, er
 		m.close()
 		return nil, fmt.Errorf("%w: %s is not a model that continues text", ErrBadModel, path)
 	}
+	m.lexicon = sync.OnceValue(m.readLexicon)
 	return m, nil
 }
 
@@ -269,6 +273,21 @@ func (m *nativeModel) control() (all, cuts []string) {
 	return all, cuts
 }
 
+// readLexicon asks for the text of every token.
+func (m *nativeModel) readLexicon() *lexicon {
+	l, text := &lexicon{}, map[int32][]byte{}
+	words := nativeWords{model: m}
+	for t := range token(m.size) {
+		if native.VocabIsEOG(m.words, native.Token(t)) {
+			l.ends = append(l.ends, int32(t))
+		} else if !words.Ends(t) {
+			text[int32(t)] = bytes.Clone(words.Piece(t))
+		}
+	}
+	l.text = grammar.NewVocabulary(text)
+	return l
+}
+
 // nativeWords is a vocabulary for one goroutine.
 type nativeWords struct {
 	model *nativeModel
@@ -302,6 +321,9 @@ type nativeMachine struct {
 	batch native.Batch
 	seq   [1]native.SeqId
 	armed bool // An abort callback is set.
+
+	candidates []native.TokenData // For the answers that have a form. Kept between steps.
+	choice     native.TokenDataArray
 }
 
 // machineParams are what a context is made for.
@@ -418,14 +440,14 @@ func (k *nativeMachine) Copy(from, to, n int) bool {
 const penaltyWindow = 64
 
 // Picker implements machine.
-func (k *nativeMachine) Picker(s llm.Sampling) picker {
+func (k *nativeMachine) Picker(s llm.Sampling, f *form) picker {
 	chain := native.SamplerChainInit(native.SamplerChainDefaultParams())
 	if s.RepeatPenalty > 0 && s.RepeatPenalty != 1 && s.RepeatPenalty <= math.MaxFloat32 {
 		native.SamplerChainAdd(chain, native.SamplerInitPenalties(int32(k.model.size), penaltyWindow, s.RepeatPenalty, 0, 0))
 	}
 	if !(s.Temperature > 0) { // Not a number is as good as 0.
 		native.SamplerChainAdd(chain, native.SamplerInitGreedy())
-		return &nativePicker{ctx: k.ctx, chain: chain}
+		return &nativePicker{machine: k, chain: chain, form: f}
 	}
 	if s.TopK > 0 {
 		native.SamplerChainAdd(chain, native.SamplerInitTopK(int32(min(s.TopK, k.model.size))))
@@ -442,7 +464,7 @@ func (k *nativeMachine) Picker(s llm.Sampling) picker {
 		seed = rand.Uint32()
 	}
 	native.SamplerChainAdd(chain, native.SamplerInitDist(seed))
-	return &nativePicker{ctx: k.ctx, chain: chain}
+	return &nativePicker{machine: k, chain: chain, form: f}
 }
 
 // maxTemperature is far beyond what still makes sense, and far from where floats end.
@@ -450,13 +472,58 @@ const maxTemperature = 100
 
 // nativePicker is a chain of llama.cpp's samplers.
 type nativePicker struct {
-	ctx   native.Context
-	chain native.Sampler
+	machine *nativeMachine
+	chain   native.Sampler
+	form    *form
 }
 
 // Pick implements picker. Sampling from a chain also tells the chain what was picked.
-func (p *nativePicker) Pick(i int) token {
-	return token(native.SamplerSample(p.chain, p.ctx, int32(i)))
+func (p *nativePicker) Pick(i int) (token, error) {
+	if p.form != nil {
+		return p.pickFormed(i)
+	}
+	return token(native.SamplerSample(p.chain, p.machine.ctx, int32(i))), nil
+}
+
+// pickFormed picks from all tokens, and only if the form forbids what was picked, from those that it allows. To look
+// for these takes longer, and what is likely is mostly allowed. The odds are the same as if only they had been there.
+func (p *nativePicker) pickFormed(i int) (token, error) {
+	k := p.machine
+	logits, err := native.GetLogitsIth(k.ctx, int32(i), k.model.size)
+	if err != nil {
+		return 0, err
+	}
+	k.candidates = k.candidates[:0]
+	for t, logit := range logits {
+		k.candidates = append(k.candidates, native.TokenData{Id: native.Token(t), Logit: logit})
+	}
+	t, ok := p.choose()
+	if !ok || !p.form.allows(t) {
+		k.candidates = k.candidates[:0]
+		for _, t := range p.form.allowed() {
+			k.candidates = append(k.candidates, native.TokenData{Id: native.Token(t), Logit: logits[t]})
+		}
+		if t, ok = p.choose(); !ok {
+			return 0, p.form.stuck()
+		}
+	}
+	native.SamplerAccept(p.chain, native.Token(t))
+	p.form.take(t)
+	return t, nil
+}
+
+// choose lets the chain choose one of the candidates.
+func (p *nativePicker) choose() (token, bool) {
+	k := p.machine
+	if len(k.candidates) == 0 {
+		return 0, false
+	}
+	k.choice = native.TokenDataArray{Data: &k.candidates[0], Size: uint64(len(k.candidates)), Selected: -1}
+	native.SamplerApply(p.chain, &k.choice)
+	if k.choice.Selected < 0 || uint64(k.choice.Selected) >= k.choice.Size {
+		return 0, false
+	}
+	return token(unsafe.Slice(k.choice.Data, k.choice.Size)[k.choice.Selected].Id), true
 }
 
 // Close implements picker.

@@ -35,7 +35,11 @@ func (l *loop) step(ctx context.Context) {
 		l.cache.extend(s.slot, s.tokens[s.decoded:s.decoded+p.count]...)
 		s.decoded += p.count
 		if s.decoded == len(s.tokens) {
-			l.say(s, s.picker.Pick(p.first+p.count-1))
+			if t, err := s.picker.Pick(p.first + p.count - 1); err != nil {
+				l.finish(s, "", err)
+			} else {
+				l.say(s, t)
+			}
 		}
 	}
 	if err != nil && err != errStopped {
@@ -115,7 +119,7 @@ func (l *loop) say(s *sequence, t token) {
 	text, stopped := s.text.push(l.words.Piece(t))
 	s.offer(text)
 	switch {
-	case stopped:
+	case stopped, s.form.complete():
 		l.finish(s, llm.FinishStop, nil)
 	case s.usage.Output >= s.most || len(s.tokens) >= l.context:
 		l.finish(s, llm.FinishLength, nil)
