@@ -74,9 +74,9 @@ func TestEngineKeepsToAnyObject(t *testing.T) {
 func TestEngineKeepsToGrammars(t *testing.T) {
 	e := openEngine(t)
 	for grammar, want := range map[string]func(string) bool{
-		`root ::= "yes" | "no"`:                             func(s string) bool { return s == "yes" || s == "no" },
+		`root ::= "yes" | "no"`:                              func(s string) bool { return s == "yes" || s == "no" },
 		"root ::= word (\" \" word){2}\nword ::= [a-z]{2,5}": func(s string) bool { return len(strings.Fields(s)) == 3 && s == strings.ToLower(s) },
-		`root ::= "äöü€😀"`:                                  func(s string) bool { return s == "äöü€😀" },
+		`root ::= "äöü€😀"`:                                   func(s string) bool { return s == "äöü€😀" },
 		`root ::= "<|im_end|>" [a-c]`:                        func(s string) bool { return strings.HasPrefix(s, "<|im_end|>") && len(s) == 11 },
 	} {
 		r := asking("", "Is the sky blue?")

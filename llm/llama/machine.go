@@ -20,8 +20,8 @@ type machine interface {
 	// LogProb returns the natural logarithm of the probability that t follows the i-th entry of the last batch, whose
 	// last must have been true.
 	LogProb(i int, t token) float64
-	// Picker returns what chooses the tokens of one answer.
-	Picker(s llm.Sampling) picker
+	// Picker returns what chooses the tokens of one answer, such that it keeps to f if that is not nil.
+	Picker(s llm.Sampling, f *form) picker
 }
 
 // entry is one token of a batch.
@@ -34,8 +34,9 @@ type entry struct {
 
 // picker chooses the next token of one answer. It must be closed.
 type picker interface {
-	// Pick chooses what follows the i-th entry of the last batch, whose last must have been true.
-	Pick(i int) token
+	// Pick chooses what follows the i-th entry of the last batch, whose last must have been true. It fails if the
+	// answer's form leaves nothing to choose.
+	Pick(i int) (token, error)
 	Close()
 }
 

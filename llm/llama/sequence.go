@@ -15,6 +15,7 @@ type sequence struct {
 	conversation string
 	sampling     llm.Sampling
 	urgency      budget.Urgency // By when the answer has to begin, or the text to be read.
+	form         *form          // What the answer keeps to. Nil lets it be anything.
 	most         int            // Tokens that the answer may have.
 	reading      bool           // There is to be no answer.
 	closing      token          // What would close the last message of a text that is read; -1 if that is not known.
