@@ -60,7 +60,7 @@ func TestTurn(t *testing.T) {
 		for _, v := range told[transport.Voice](l) {
 			sound += v.PCM.Duration(rate)
 		}
-		if want := time.Duration(len(e.says)) * letter; sound != want {
+		if want := time.Duration(len(e.says))*letter + sentencePause; sound != want {
 			t.Errorf("the answer sounded for %v, want %v", sound, want)
 		}
 		done := told[transport.ResponseDone](l)
