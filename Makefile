@@ -16,13 +16,19 @@ CGO     = CGO_CFLAGS="-O2 -g -I$(WHISPER)/include" CGO_LDFLAGS="-O2 -g -L$(WHISP
 # What runs engines. The pass without C leaves these out: their code is the same there, and they take their time.
 WITH_ENGINES = riposte/(cmd/riposte|stt/whisper|llm/llama|tts/piper|audio/silero)$$
 
-.PHONY: help run build native test test-pure vet fmt env clean
+# The tests on a GPU need one. Vulkan's is by default Mesa's, in software, and is shown to llama.cpp twice, so that
+# layers can be split. VK_DRIVER_FILES= GGML_VK_VISIBLE_DEVICES=0 leads to a real one.
+TEST_GPU                 = $(if $(filter none,$(GPU)),vulkan,$(GPU))
+VK_DRIVER_FILES         ?= $$(echo /usr/share/vulkan/icd.d/lvp_icd*.json)
+GGML_VK_VISIBLE_DEVICES ?= 0,0
+
+.PHONY: help run build native test test-gpu test-pure vet fmt env clean
 
 help: ## List the targets.
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
 run: build ## Set up, build and serve. ARGS="--listen :9000" passes settings on.
-	exec bin/riposte serve --llm-gpu=$(GPU) $(ARGS)
+	exec bin/riposte serve $(if $(filter-out none,$(GPU)),--llm-gpu=$(GPU)) $(ARGS)
 
 build: native ## Set up and build bin/riposte.
 	$(CGO) $(BUILD)
@@ -36,6 +42,13 @@ test: ## Set up and run all checks and tests.
 	@$(GO) run ./native/setup -gpu=$(GPU) -models=test
 	@$(MAKE) --no-print-directory vet test-pure
 	$(CGO) $(GO) test -race -p $(PROCS) -timeout 15m ./...
+
+test-gpu: export RIPOSTE_TEST_MODELS = required
+test-gpu: export OMP_WAIT_POLICY = passive
+test-gpu: ## Set up and test the language model on a GPU: a Vulkan one in software, or with GPU=cuda a real one.
+	@$(GO) run ./native/setup -gpu=$(TEST_GPU) -models=gpu
+	$(CGO) RIPOSTE_TEST_GPU=$(TEST_GPU) VK_DRIVER_FILES="$(VK_DRIVER_FILES)" GGML_VK_VISIBLE_DEVICES="$(GGML_VK_VISIBLE_DEVICES)" \
+		$(GO) test -race -count 1 -v -timeout 20m -run '^TestGPU' ./llm/llama
 
 vet: ## Check format and code.
 	@unformatted=$$(gofmt -l $$($(GO) list -f '{{.Dir}}' ./...)); \

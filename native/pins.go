@@ -115,3 +115,6 @@ func DebianPackages(gpu GPU) []DebianPackage {
 	}
 	return list
 }
+
+// SoftwareGPU is what tests of a build for Vulkan run on: a GPU in software.
+var SoftwareGPU = DebianPackage{"mesa-vulkan-drivers", "MIT", "testing llama.cpp for Vulkan without a GPU"}

@@ -21,6 +21,9 @@ func DefaultModels() []string { return choose(func(m Model) bool { return m.Defa
 // TestModels names the models that the tests need.
 func TestModels() []string { return choose(func(m Model) bool { return m.Test }) }
 
+// GPUTestModels names the models that the tests on a GPU need.
+func GPUTestModels() []string { return []string{"smollm2-135m-instruct-q8_0"} }
+
 func choose(wanted func(Model) bool) []string {
 	var list []string
 	for _, m := range Models() {

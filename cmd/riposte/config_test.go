@@ -66,6 +66,15 @@ func TestConfigRefused(t *testing.T) {
 		{"out of bounds", "calls:\n  max: 0\n", "calls-max is 0: it must be at least 1"},
 		{"two out of bounds", "budget:\n  stt: 0s\n  llm: -1ms\n", "the llm share"},
 		{"no share", "budget:\n  stt: 0s\n", "the stt share of the budget is 0s"},
+		{"GPUs without one", "llm:\n  devices: [CUDA0]\n", "llm-devices is set, but llm-gpu is none"},
+		{"layers without a GPU", "llm:\n  gpu-layers: 10\n", "llm-gpu-layers is 10, but llm-gpu is none"},
+		{"fewer layers than none", "llm:\n  gpu: cuda\n  gpu-layers: -2\n", "llm-gpu-layers is -2: it must be -1 or more"},
+		{"GPUs without layers", "llm:\n  gpu: cuda\n  gpu-layers: 0\n  split: [1, 1]\n", "llm-split is set, but llm-gpu-layers is 0"},
+		{"a GPU twice", "llm:\n  gpu: cuda\n  devices: [CUDA0, CUDA0]\n", "llm-devices names CUDA0 twice"},
+		{"less than nothing", "llm:\n  gpu: cuda\n  split: [2, -1]\n", "llm-split is [2 -1]"},
+		{"nothing for anybody", "llm:\n  gpu: cuda\n  split: [0, 0]\n", "llm-split is [0 0]"},
+		{"no part", "llm:\n  gpu: cuda\n  split: [NaN, 1]\n", "llm-split is [NaN 1]"},
+		{"a part too many", "llm:\n  gpu: cuda\n  devices: [CUDA0]\n  split: [3, 1]\n", "llm-split has 2 parts for the 1 GPUs"},
 		{"no such format", "log:\n  format: xml\n", "log-format"},
 	}
 	for _, tt := range tests {
@@ -93,7 +102,7 @@ func TestConfigPrinted(t *testing.T) {
 	}
 	var out bytes.Buffer
 	parser.Stdout = &out
-	k, err := parser.Parse([]string{"config", "--origins=http://a.example,http://b.example", "--llm-devices=CUDA0"})
+	k, err := parser.Parse([]string{"config", "--origins=http://a.example,http://b.example", "--llm-gpu=cuda", "--llm-devices=CUDA0,CUDA1", "--llm-split=3,1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,8 +113,8 @@ func TestConfigPrinted(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, out.String())
 	}
-	if len(s.Origins) != 2 || s.LLM.Devices[0] != "CUDA0" {
-		t.Errorf("lists are lost: %q, %q", s.Origins, s.LLM.Devices)
+	if len(s.Origins) != 2 || len(s.LLM.Devices) != 2 || len(s.LLM.Split) != 2 || s.LLM.Split[0] != 3 {
+		t.Errorf("lists are lost: %q, %q, %v", s.Origins, s.LLM.Devices, s.LLM.Split)
 	}
 	if s.Talk.Instructions != cmd.Config.Talk.Instructions || s.Calls != cmd.Config.Calls || s.LLM.Model != cmd.Config.LLM.Model {
 		t.Errorf("the printed file means something else:\n%s", out.String())

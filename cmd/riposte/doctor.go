@@ -77,7 +77,8 @@ func (c *doctorCmd) examine(ctx context.Context) func(yield func(finding) bool) 
 			},
 			func() finding { return pathFinding("onnx runtime", store.ONNXRuntime) },
 			resamplerFinding,
-			func() finding { return gpuFinding(store, gpu) },
+			func() finding { return gpuBuilds(store, gpu) },
+			func() finding { return c.gpuDevices(store, gpu) },
 		}
 		for what, name := range map[string]string{"stt model": c.STT.Model, "llm model": c.LLM.Model, "tts voice": c.TTS.Voice, "vad model": c.VAD.Model} {
 			checks = append(checks, func() finding {
@@ -152,22 +153,4 @@ func resamplerFinding() finding {
 func pathFinding(what string, find func() (string, error)) finding {
 	path, err := find()
 	return finding{what: what, detail: path, err: err}
-}
-
-// gpuFinding says which builds of llama.cpp for a GPU there are, and whether the one that is set can be used.
-func gpuFinding(store *native.Store, set native.GPU) finding {
-	var have []string
-	for _, gpu := range []native.GPU{native.CUDA, native.Vulkan} {
-		if _, err := store.LlamaDir(gpu); err == nil {
-			have = append(have, string(gpu))
-		}
-	}
-	f := finding{what: "gpu builds", detail: strings.Join(have, ", ")}
-	if len(have) == 0 {
-		f.note, f.err = true, errors.New("none (make one with: make native GPU=cuda, or GPU=vulkan)")
-	}
-	if set != native.NoGPU {
-		f.detail += "; llm-gpu is " + string(set)
-	}
-	return f
 }

@@ -92,7 +92,7 @@ func (s *settings) engines(log *slog.Logger) (*engines, error) {
 		stt: &whisper.Engine{Model: files[0], Threads: s.STT.Threads, States: s.STT.States, Language: s.call().Language, Log: log},
 		llm: &llama.Engine{
 			LibDir: llamaDir, Model: files[1], Threads: threads(s.LLM.Threads), ContextTokens: s.LLM.Context,
-			Conversations: conversations, GPULayers: layers, Devices: s.LLM.Devices, Log: log,
+			Conversations: conversations, GPULayers: layers, Devices: s.LLM.Devices, TensorSplit: s.LLM.Split, Log: log,
 		},
 		tts: &piper.Engine{Model: files[2], Runtime: runtime, Speaker: s.TTS.Speaker, Threads: s.TTS.Threads, Log: log},
 		vad: &silero.Engine{Model: files[3], Runtime: runtime},

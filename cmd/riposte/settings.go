@@ -65,20 +65,21 @@ type settings struct {
 	} `embed:"" prefix:"stt-"`
 
 	LLM struct {
-		Model         string   `default:"smollm2-135m-instruct-q8_0" help:"Chat model: a name from riposte models, or a GGUF file, whose own chat template is used." group:"llm"`
-		Threads       int      `default:"0" help:"Threads; 0 is 2, or the cores if fewer." group:"llm"`
-		Context       int      `default:"2048" help:"Tokens of one conversation, the answer included." group:"llm"`
-		Conversations int      `default:"0" help:"Conversations that are kept ready or answered at once; 0 is as many as calls." group:"llm"`
-		MaxTokens     int      `default:"80" help:"Longest answer, in tokens; one that is cut there ends with its last whole clause." group:"llm"`
-		Temperature   float32  `default:"0.3" help:"How freely words are chosen; 0 always takes the likeliest." group:"llm"`
-		TopP          float32  `default:"0.9" help:"Choose among the likeliest tokens that make up this probability." group:"llm"`
-		TopK          int      `default:"40" help:"Choose among this many tokens; 0 is any." group:"llm"`
-		MinP          float32  `default:"0" help:"Least probability of a token, relative to the likeliest." group:"llm"`
-		RepeatPenalty float32  `default:"1.1" help:"Penalty for words that were just used; 1 is none." group:"llm"`
-		Seed          uint32   `default:"0" help:"Seed of the choices; 0 draws a new one each time." group:"llm"`
-		GPU           string   `default:"none" enum:"none,cuda,vulkan" help:"Which build of llama.cpp to use: none, cuda or vulkan. Made by make native GPU=..." group:"llm"`
-		GPULayers     int      `default:"-1" help:"Layers that the GPU computes; -1 is all." group:"llm"`
-		Devices       []string `placeholder:"NAME" help:"GPUs to use, such as CUDA0; empty is all." group:"llm"`
+		Model         string    `default:"smollm2-135m-instruct-q8_0" help:"Chat model: a name from riposte models, or a GGUF file, whose own chat template is used." group:"llm"`
+		Threads       int       `default:"0" help:"Threads; 0 is 2, or the cores if fewer." group:"llm"`
+		Context       int       `default:"2048" help:"Tokens of one conversation, the answer included." group:"llm"`
+		Conversations int       `default:"0" help:"Conversations that are kept ready or answered at once; 0 is as many as calls." group:"llm"`
+		MaxTokens     int       `default:"80" help:"Longest answer, in tokens; one that is cut there ends with its last whole clause." group:"llm"`
+		Temperature   float32   `default:"0.3" help:"How freely words are chosen; 0 always takes the likeliest." group:"llm"`
+		TopP          float32   `default:"0.9" help:"Choose among the likeliest tokens that make up this probability." group:"llm"`
+		TopK          int       `default:"40" help:"Choose among this many tokens; 0 is any." group:"llm"`
+		MinP          float32   `default:"0" help:"Least probability of a token, relative to the likeliest." group:"llm"`
+		RepeatPenalty float32   `default:"1.1" help:"Penalty for words that were just used; 1 is none." group:"llm"`
+		Seed          uint32    `default:"0" help:"Seed of the choices; 0 draws a new one each time." group:"llm"`
+		GPU           string    `default:"none" enum:"none,cuda,vulkan" help:"Which build of llama.cpp to use: none, cuda or vulkan. Made by make native GPU=..." group:"llm"`
+		GPULayers     int       `default:"-1" help:"Layers that the GPU computes; -1 is all." group:"llm"`
+		Devices       []string  `placeholder:"NAME" help:"GPUs to use, such as CUDA0 (riposte doctor lists them); empty is all." group:"llm"`
+		Split         []float32 `placeholder:"PART" help:"Parts of the layers that these GPUs get, in their order, such as 3,1; empty is by their free memory." group:"llm"`
 	} `embed:"" prefix:"llm-"`
 
 	TTS struct {
@@ -144,6 +145,7 @@ func (s *settings) Validate() error {
 	check(s.LLM.TopP >= 0 && s.LLM.TopP <= 1, "llm-top-p is %v: it must be 0 to 1", s.LLM.TopP)
 	check(s.LLM.MinP >= 0 && s.LLM.MinP < 1, "llm-min-p is %v: it must be 0 to below 1", s.LLM.MinP)
 	check(s.LLM.TopK >= 0 && s.LLM.RepeatPenalty >= 0, "llm-top-k and llm-repeat-penalty must not be negative")
+	errs = append(errs, s.validateGPU())
 	check(s.TTS.Speed >= 0.25 && s.TTS.Speed <= 4, "tts-speed is %v: it must be 0.25 to 4", s.TTS.Speed)
 	check(s.TTS.Threads >= 1, "tts-threads is %d: it must be at least 1", s.TTS.Threads)
 	errs = append(errs, s.plan().Validate())

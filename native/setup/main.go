@@ -29,7 +29,7 @@ func main() {
 
 func run(ctx context.Context) error {
 	gpuName := flag.String("gpu", "", "build llama.cpp for this accelerator: none, cuda or vulkan")
-	models := flag.String("models", "default", "which models to provide: none, default (for the service) or test (for the tests)")
+	models := flag.String("models", "default", "which models to provide: none, default (for the service), test (for the tests) or gpu (for those on a GPU)")
 	link := flag.String("link", "build/native/whisper", "where to put the link to the whisper.cpp build, for the C compiler")
 	flag.Parse()
 	if flag.NArg() > 0 {
@@ -39,6 +39,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	debian := native.DebianPackages(gpu)
 	plan := native.Plan{Libraries: true, GPU: gpu}
 	switch *models {
 	case "none":
@@ -46,15 +47,20 @@ func run(ctx context.Context) error {
 		plan.Models = native.DefaultModels()
 	case "test":
 		plan.Models = native.TestModels()
+	case "gpu":
+		plan.Models = native.GPUTestModels()
+		if gpu == native.Vulkan {
+			debian = append(debian, native.SoftwareGPU)
+		}
 	default:
-		return fmt.Errorf("unknown set of models %q: it is one of none, default and test", *models)
+		return fmt.Errorf("unknown set of models %q: it is one of none, default, test and gpu", *models)
 	}
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		return fmt.Errorf("the pinned ONNX Runtime is for linux/amd64, this is %s/%s", runtime.GOOS, runtime.GOARCH)
 	}
 	began := time.Now()
 	progress := console.New(os.Stderr)
-	if err := installDebian(ctx, os.Geteuid() == 0, native.DebianPackages(gpu), progress); err != nil {
+	if err := installDebian(ctx, os.Geteuid() == 0, debian, progress); err != nil {
 		return err
 	}
 	store, err := native.Open("")
