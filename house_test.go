@@ -23,6 +23,7 @@ var house = map[string][]string{
 	"stt/wer":            {},
 	"llm/grammar":        {},
 	"llm/schema":         {"llm"},
+	"llm/toolcall":       {"llm", "llm/schema"},
 	"transport":          {"audio", "budget", "llm"},
 	"pipeline":           {"audio", "budget", "llm", "stt", "tts", "transport"},
 	"transport/realtime": {"audio", "budget", "llm", "transport"},
@@ -34,7 +35,7 @@ var house = map[string][]string{
 	"audio/silero":    {"audio", "native/onnx"},
 	"audio/smartturn": {"audio", "audio/mel", "budget", "native/onnx"},
 	"stt/whisper":     {"audio", "budget", "stt"},
-	"llm/llama":       {"budget", "llm"},
+	"llm/llama":       {"budget", "llm", "llm/grammar", "llm/schema", "llm/toolcall"},
 	"tts/piper":       {"audio", "budget", "native/onnx", "tts"},
 
 	"native":            {"audio/mel"},
@@ -47,7 +48,7 @@ var house = map[string][]string{
 
 	"cmd/riposte": {
 		"audio", "audio/silero", "bench", "budget", "caller", "llm", "llm/llama", "native", "native/console", "native/onnx", "pipeline",
-		"stt/whisper", "transport", "transport/realtime", "tts/piper", "web",
+		"stt/whisper", "transport", "transport/realtime", "tts", "tts/piper", "web",
 	},
 }
 
