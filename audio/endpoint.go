@@ -92,6 +92,9 @@ func (e *Endpointer) Quiet() time.Duration {
 	return Duration(int(e.position-e.end), e.rate())
 }
 
+// Voiced returns whether the last frame held speech, be it part of a turn or not.
+func (e *Endpointer) Voiced() bool { return e.voiced }
+
 // Reset ends the turn without an event, for a turn that was ended by other means. Positions go on.
 func (e *Endpointer) Reset() {
 	e.talking, e.maybe, e.voiced, e.run = false, false, false, e.run[:0]

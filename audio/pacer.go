@@ -13,12 +13,14 @@ type Pacer struct {
 	start  time.Time     // When the far side began to play without a break.
 	sent   time.Duration // What was scheduled since start.
 	before time.Duration // What was scheduled, and is played, from before start.
+	held   time.Time     // Since when the far side has paused its playing; zero while it plays.
 }
 
 // Next schedules a frame that sounds for d and returns how long to wait, from now, before it may leave. When the far side
 // has played all it had, the frame leaves at once and a new schedule begins with it: lost time is not caught up with a
 // burst.
 func (p *Pacer) Next(d time.Duration, now time.Time) (wait time.Duration) {
+	now = p.playing(now)
 	if now.Sub(p.start) > p.sent {
 		p.before += p.sent
 		p.start, p.sent = now, 0
@@ -31,6 +33,7 @@ func (p *Pacer) Next(d time.Duration, now time.Time) (wait time.Duration) {
 // Played returns how much of what was scheduled the far side has played by now at most: it plays no sooner than it
 // receives, and no faster than real time.
 func (p *Pacer) Played(now time.Time) time.Duration {
+	now = p.playing(now)
 	return p.before + min(max(0, now.Sub(p.start)), p.sent)
 }
 
@@ -43,6 +46,28 @@ func (p *Pacer) Queued(now time.Time) time.Duration {
 // most. The next frame begins a new schedule.
 func (p *Pacer) Cut(now time.Time) time.Duration {
 	p.before = p.Played(now)
-	p.start, p.sent = now, 0
+	p.start, p.sent, p.held = now, 0, time.Time{}
 	return p.before
+}
+
+// Hold notes that the far side pauses its playing, until Resume. Holding twice is holding once.
+func (p *Pacer) Hold(now time.Time) {
+	if p.held.IsZero() {
+		p.held = now
+	}
+}
+
+// Resume notes that the far side goes on with what it has in hand.
+func (p *Pacer) Resume(now time.Time) {
+	if !p.held.IsZero() {
+		p.start, p.held = p.start.Add(max(0, now.Sub(p.held))), time.Time{}
+	}
+}
+
+// playing returns the time by which the far side has played what it has by now.
+func (p *Pacer) playing(now time.Time) time.Time {
+	if !p.held.IsZero() && p.held.Before(now) {
+		return p.held
+	}
+	return now
 }

@@ -112,3 +112,31 @@ func TestPacerPlayed(t *testing.T) {
 		t.Errorf("with one more frame %v is played, want 90ms", got)
 	}
 }
+
+// A far side that pauses has played no more when it goes on, and is owed all of what it had in hand.
+func TestPacerHold(t *testing.T) {
+	at := func(d time.Duration) time.Time { return time.Time{}.Add(time.Hour + d) }
+	p := Pacer{Lead: 100 * ms}
+	p.Next(100*ms, at(0))
+	p.Next(100*ms, at(0))
+	p.Hold(at(50 * ms))
+	p.Hold(at(90 * ms))
+	if played, queued := p.Played(at(500*ms)), p.Queued(at(500*ms)); played != 50*ms || queued != 150*ms {
+		t.Errorf("held: %v played and %v queued, want 50ms and 150ms", played, queued)
+	}
+	p.Resume(at(550 * ms))
+	if played := p.Played(at(600 * ms)); played != 100*ms {
+		t.Errorf("50 ms after the hold %v are played, want 100ms", played)
+	}
+	if wait := p.Next(100*ms, at(600*ms)); wait != 0 {
+		t.Errorf("the next frame waits %v, want 0s: 100 ms are in hand", wait)
+	}
+	p.Hold(at(620 * ms))
+	if played := p.Cut(at(800 * ms)); played != 120*ms {
+		t.Errorf("%v were played when the rest was thrown away, want 120ms", played)
+	}
+	p.Next(20*ms, at(900*ms))
+	if played := p.Played(at(910 * ms)); played != 130*ms {
+		t.Errorf("%v are played after that, want 130ms", played)
+	}
+}

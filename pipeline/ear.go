@@ -67,7 +67,7 @@ func (e *ear) take(part audio.PCM) audio.PCM {
 	return pcm
 }
 
-// listen steps through the frames of pcm, which take has returned, and calls on for each event.
+// listen steps through the frames of pcm, which take has returned, and calls on for each, with what has happened in it.
 func (e *ear) listen(pcm audio.PCM, d *transport.Detection, now time.Time, on func(audio.Event) error) error {
 	e.ends.Threshold, e.ends.Silence = d.Threshold, d.Silence
 	e.frame = append(e.frame, pcm...)
@@ -82,9 +82,6 @@ func (e *ear) listen(pcm audio.PCM, d *transport.Detection, now time.Time, on fu
 			e.voiced, e.received = v, now
 		}
 		e.frame = append(e.frame[:0], e.frame[audio.VADFrame:]...) // parts are short, so this moves little
-		if event == audio.None {
-			continue
-		}
 		if err := on(event); err != nil {
 			return err
 		}

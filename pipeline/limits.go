@@ -13,6 +13,7 @@ type Limits struct {
 	Ahead     time.Duration // Sound that waits to be played: the voice stops that far ahead. It defaults to 400 ms.
 	Lead      time.Duration // Sound that the caller's side may hold: what an interruption has to throw away. It defaults to 200 ms.
 	Guesses   int           // Answers that may be begun before a turn is decided, for each turn; negative for none. It defaults to 3.
+	Commit    time.Duration // Speech over an answer that takes the word, whatever it says. It defaults to 300 ms.
 	Unheard   time.Duration // An answer that was to be heard for less than this counts as not heard. It defaults to 700 ms, a word or two.
 }
 
@@ -24,6 +25,7 @@ func (l Limits) withDefaults() Limits {
 		Ahead:     cmp.Or(l.Ahead, 400*time.Millisecond),
 		Lead:      cmp.Or(l.Lead, 200*time.Millisecond),
 		Guesses:   cmp.Or(l.Guesses, 3),
+		Commit:    cmp.Or(l.Commit, 300*time.Millisecond),
 		Unheard:   cmp.Or(l.Unheard, 700*time.Millisecond),
 	}
 }

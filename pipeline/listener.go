@@ -20,11 +20,15 @@ type listener struct {
 	ear      *ear
 	settings transport.Settings
 
-	item     string       // What is being said, between its onset and its end,
-	hearing  *hearing     // the same, as it is heard,
-	eager    *pass        // and the closing pass over it, begun when it seemed to be over,
-	guess    *guess       // with the work on an answer to it.
-	spent    speculation  // What earlier such work on it has cost.
+	item    string      // What is being said, between its onset and its end,
+	hearing *hearing    // the same, as it is heard,
+	eager   *pass       // and the closing pass over it, begun when it seemed to be over,
+	guess   *guess      // with the work on an answer to it.
+	spent   speculation // What earlier such work on it has cost.
+	spoke   int64       // Where it began, the padding before it included, for the caller's side.
+
+	challenge *challenge // What is being said while an answer is being given; nil without either.
+
 	last     *turn        // The turn before it,
 	lastFrom int64        // and where the speech of that began.
 	resumes  *turn        // That same turn, when what is being said goes on with it.
@@ -132,7 +136,9 @@ func (l *listener) cancel(in transport.Cancel) error {
 
 // clear forgets what the caller has said since the last turn.
 func (l *listener) clear() error {
-	l.drop()
+	if err := l.giveBack(); err != nil {
+		return err
+	}
 	l.ear.commit()
 	l.full = false
 	return l.Call.Send(l.ctx, transport.Cleared{})
@@ -170,8 +176,9 @@ func (l *listener) truncate(in transport.Truncate) error {
 // configure takes new settings. What is being said belongs to whoever decides turns from now on.
 func (l *listener) configure(settings transport.Settings) error {
 	if (settings.Detection == nil) != (l.settings.Detection == nil) {
-		l.drop()
-		l.ear.ends.Reset()
+		if err := l.giveBack(); err != nil { // the answer, if it was held
+			return err
+		}
 	}
 	if settings.Instructions != l.settings.Instructions {
 		l.reading() // the old ones are not needed any more

@@ -27,6 +27,7 @@ func (p *player) begin(ctx context.Context, t *turn) error {
 	now := time.Now()
 	p.answering, p.spoken = t, nil
 	p.text.Reset()
+	p.aloud.begin()
 	p.before = p.pacer.Played(now) + p.pacer.Queued(now)
 	return p.Call.Send(ctx, transport.ResponseStarted{Response: t.answer})
 }
@@ -41,10 +42,11 @@ func (p *player) sound(ctx context.Context, snd sound) error {
 		}
 	}
 	length := audio.Duration(len(snd.pcm), max(t.settings.Rate, 1))
-	if len(snd.pcm) > 0 && !p.wait(t, p.pacer.Next(length, time.Now())) {
+	if len(snd.pcm) > 0 && !(p.pause(t) && p.wait(t, p.pacer.Next(length, time.Now())) && p.pause(t)) {
 		return nil
 	}
 	if snd.text != "" {
+		p.aloud.say(snd.text)
 		p.text.WriteString(snd.text)
 		p.spoken = append(p.spoken, span{text: snd.text})
 		if err := p.Call.Send(ctx, transport.Words{Response: t.answer, Text: snd.text}); err != nil {
@@ -64,6 +66,23 @@ func (p *player) sound(ctx context.Context, snd sound) error {
 		t.markAudible(time.Now())
 	}
 	return nil
+}
+
+// pause waits while the answer is held. It reports false when the answer is no longer wanted.
+func (p *player) pause(t *turn) bool {
+	since, _, held := p.floor.held()
+	if !held {
+		return t.ctx.Err() == nil
+	}
+	if !t.settings.Holds { // the caller's side plays what it has
+		return p.floor.wait(t.ctx)
+	}
+	p.pacer.Hold(since)
+	if !p.floor.wait(t.ctx) {
+		return false // what it has in hand will be thrown away
+	}
+	p.pacer.Resume(time.Now())
+	return true
 }
 
 // wait waits until a frame is due. It reports false when the answer is no longer wanted.
@@ -123,7 +142,9 @@ func (p *player) settle(t *turn) string {
 		p.history.setText(t.answer.Item, p.text.String())
 		return p.text.String()
 	}
-	p.wait(t, p.pacer.Queued(time.Now()))
+	for p.pause(t) && p.pacer.Queued(time.Now()) > 0 {
+		p.wait(t, p.pacer.Queued(time.Now()))
+	}
 	now := time.Now()
 	heard := p.pacer.Played(now) - p.before
 	if t.ctx.Err() != nil {

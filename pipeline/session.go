@@ -52,6 +52,8 @@ type Session struct {
 	history    history
 	live       live
 	saying     saying
+	floor      floor
+	aloud      aloud
 	hypotheses chan hypothesis // The newest one, until follow takes it.
 	draining   chan struct{}   // Closed when Drain has been noticed.
 }

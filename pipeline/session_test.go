@@ -132,22 +132,31 @@ func TestBargeIn(t *testing.T) {
 	session(t, e, nil, func(l *line) {
 		l.speak(1000*ms, 2000*ms)
 		onset := time.Now()
-		l.speak(600*ms, 5000*ms)
+		l.speak(900*ms, 5000*ms)
 
+		if took := toldAt[transport.Held](l).Sub(onset); took > 60*ms {
+			t.Errorf("the answer was held %v after the caller began to speak, want at most 60ms", took)
+		}
 		done := told[transport.ResponseDone](l)
 		if len(done) != 2 || done[0].Status != transport.Cancelled || done[0].Reason != "turn_detected" || done[1].Status != transport.Completed {
 			t.Fatalf("the answers ended as %+v", done)
 		}
 		l.mu.Lock()
-		var stopped time.Time
+		var stopped, silent time.Time
 		for _, s := range l.out {
+			if _, ok := s.Outbound.(transport.Voice); ok && stopped.IsZero() {
+				silent = s.at
+			}
 			if d, ok := s.Outbound.(transport.ResponseDone); ok && d.Status == transport.Cancelled {
 				stopped = s.at
 			}
 		}
 		l.mu.Unlock()
-		if took := stopped.Sub(onset); took > 120*ms {
-			t.Errorf("the answer went on for %v after the caller began to speak", took)
+		if took := silent.Sub(onset); took > 60*ms {
+			t.Errorf("sound left until %v after the caller began to speak, want at most 60ms", took)
+		}
+		if took := stopped.Sub(onset); took > 650*ms { // the fake recogniser does not say what it hears
+			t.Errorf("the answer ended %v after the caller began to speak", took)
 		}
 	})
 	if len(e.prompts) != 2 {

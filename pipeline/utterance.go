@@ -61,8 +61,20 @@ func (l *listener) sound(in transport.Sound) error {
 	return nil
 }
 
-// detected acts on what the ear noticed.
+// detected acts on what the ear noticed in a frame.
 func (l *listener) detected(event audio.Event) error {
+	if event == audio.Done && l.challenge != nil { // nobody could say what it was, so it may have been a turn
+		if err := l.takeWord(time.Now()); err != nil {
+			return err
+		}
+	}
+	if err := l.noticed(event); err != nil || l.settings.Detection == nil {
+		return err
+	}
+	return l.heed(time.Now())
+}
+
+func (l *listener) noticed(event audio.Event) error {
 	switch event {
 	case audio.Onset:
 		return l.onset()
@@ -78,22 +90,33 @@ func (l *listener) detected(event audio.Event) error {
 	return nil
 }
 
-// onset notes that the caller begins to speak, which ends the answer that is being given. When nothing of that was heard,
-// the caller is going on with the turn before: then both are one, and are recognised as one, since words are recognised
-// better in their sentence than without it.
+// onset notes that the caller begins to speak. While an answer is being given that is a challenge, which is decided later.
 func (l *listener) onset() error {
-	d := l.settings.Detection
+	l.ear.begin(l.settings.Detection.Padding)
 	l.resumes = nil
-	if d.Interrupt {
-		l.interrupt(time.Now(), l.limits)
+	if l.challenge != nil {
+		l.begin()
+		return nil
 	}
-	l.ear.begin(d.Padding)
-	at := l.ear.from
-	if l.last != nil && errors.Is(context.Cause(l.last.ctx), errContinued) && l.ear.at(at-l.lastFrom) <= min(longestResumed, l.limits.Utterance/2) {
-		l.resumes, l.ear.from = l.last, l.lastFrom
-	}
+	l.goesOn()
 	l.begin()
-	return l.Call.Send(l.ctx, transport.SpeechStarted{Item: l.item, At: l.ear.at(at)})
+	return l.started()
+}
+
+// goesOn notes whether the caller goes on with the turn before, of whose answer nothing was heard: then both are one, and are
+// recognised as one, since words are recognised better in their sentence than without it.
+func (l *listener) goesOn() bool {
+	l.spoke = l.ear.from
+	if l.last == nil || !errors.Is(context.Cause(l.last.ctx), errContinued) || l.ear.at(l.ear.from-l.lastFrom) > min(longestResumed, l.limits.Utterance/2) {
+		return false
+	}
+	l.resumes, l.ear.from = l.last, l.lastFrom
+	return true
+}
+
+// started tells the caller's side that the caller speaks.
+func (l *listener) started() error {
+	return l.Call.Send(l.ctx, transport.SpeechStarted{Item: l.item, At: l.ear.at(l.spoke)})
 }
 
 // longestResumed is how long ago a turn may have begun that the caller goes on with: what is recognised as one should stay
@@ -184,6 +207,13 @@ func (l *listener) begin() {
 	l.saying.begin(u)
 }
 
+// again hears the item anew, from the ear's from on.
+func (l *listener) again() {
+	l.forget()
+	l.hearing.end(l.Session, nil)
+	l.begin()
+}
+
 // due returns when a stage has to be at its end if what is being said ends here.
 func (l *listener) due(s budget.Stage) time.Time {
 	captured, _ := l.ear.endOfSpeech()
@@ -227,7 +257,7 @@ func (l *listener) drop() {
 	l.forget()
 	l.saying.end()
 	l.hearing.end(l.Session, nil)
-	l.item, l.hearing, l.resumes, l.spent = "", nil, nil, speculation{}
+	l.item, l.hearing, l.resumes, l.spent, l.challenge = "", nil, nil, speculation{}, nil
 }
 
 // forget stops what was begun too early: the closing pass, and the work on an answer.

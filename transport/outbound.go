@@ -17,6 +17,13 @@ type SpeechStarted struct {
 	At   time.Duration
 }
 
+// Held says that the answer is held, since the caller may be about to speak: no sound comes until it goes on or ends. A side
+// that can pauses what it has in hand.
+type Held struct{}
+
+// Released says that the answer goes on where it was held.
+type Released struct{}
+
 // SpeechStopped says that the caller's turn is over.
 type SpeechStopped struct {
 	Item string
@@ -135,6 +142,8 @@ type Fault struct {
 
 func (SpeechStarted) isOutbound()       {}
 func (SpeechStopped) isOutbound()       {}
+func (Held) isOutbound()                {}
+func (Released) isOutbound()            {}
 func (Committed) isOutbound()           {}
 func (Cleared) isOutbound()             {}
 func (Added) isOutbound()               {}

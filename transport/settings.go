@@ -15,6 +15,7 @@ type Settings struct {
 	Encoding     string // How that sound is written, in the wire's own words; the pipeline only hands it back.
 	Speed        float32
 	Written      bool // Answers are text, without sound.
+	Holds        bool // The caller's side stops what it plays when it is told Held, and goes on with it when Released.
 	Sampling     llm.Sampling
 	MaxTokens    int        // Of one answer; 0 is the model's own limit.
 	Detection    *Detection // nil: the caller commits turns and asks for answers.

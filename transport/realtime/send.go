@@ -19,6 +19,10 @@ func (c *call) Send(ctx context.Context, out transport.Outbound) error {
 	switch out := out.(type) {
 	case transport.SpeechStarted:
 		return c.send(ctx, "input_audio_buffer.speech_started", fields{"item_id": out.Item, "audio_start_ms": out.At.Milliseconds()})
+	case transport.Held:
+		return c.pause(ctx, holds)
+	case transport.Released:
+		return c.pause(ctx, "riposte.release")
 	case transport.SpeechStopped:
 		return c.send(ctx, "input_audio_buffer.speech_stopped", fields{"item_id": out.Item, "audio_end_ms": out.At.Milliseconds()})
 	case transport.Committed:
@@ -89,6 +93,14 @@ func (c *call) added(ctx context.Context, it item, previous string) error {
 		return err
 	}
 	return c.send(ctx, "conversation.item.done", f)
+}
+
+// pause tells a client that pauses its playing to do so, or to go on.
+func (c *call) pause(ctx context.Context, kind string) error {
+	if !slices.Contains(c.current().Include, holds) {
+		return nil
+	}
+	return c.send(ctx, kind, fields{})
 }
 
 // started opens an answer: the response, its one item, and the item's one part.

@@ -68,6 +68,7 @@ type turnDetection struct {
 const (
 	turnReports = "riposte.turn"
 	hypotheses  = "riposte.hypothesis"
+	holds       = "riposte.hold"
 )
 
 // voices are the names that clients of the protocol ask for without having looked. They all mean the service's own voice.
@@ -173,8 +174,9 @@ func (s session) validate(old session, voice string) error {
 		return invalid("session.prompt", "invalid_value", "This service keeps no prompts: put the text into session.instructions.")
 	}
 	for _, inc := range s.Include {
-		if inc != turnReports && inc != hypotheses {
-			return invalid("session.include", "invalid_value", "session.include holds %q; this service can include %q and %q.", inc, turnReports, hypotheses)
+		if inc != turnReports && inc != hypotheses && inc != holds {
+			return invalid("session.include", "invalid_value", "session.include holds %q; this service can include %q, %q and %q.",
+				inc, turnReports, hypotheses, holds)
 		}
 	}
 	return s.Audio.validate(old.Audio, voice)
@@ -221,6 +223,7 @@ func (s session) settings(defaults transport.Settings) transport.Settings {
 	out := defaults
 	out.Instructions = s.Instructions
 	out.Written = slices.Contains(s.Modalities, "text")
+	out.Holds = slices.Contains(s.Include, holds)
 	out.MaxTokens = int(s.MaxOutputTokens)
 	out.Rate, out.Encoding = s.Audio.Output.Format.Rate, s.Audio.Output.Format.Type
 	out.Speed = s.Audio.Output.Speed

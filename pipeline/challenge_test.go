@@ -1,0 +1,152 @@
+package pipeline
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"riposte/audio"
+	"riposte/transport"
+)
+
+func TestJudge(t *testing.T) {
+	const answer = "The library is open from nine to five. It is closed on Sundays."
+	for _, test := range []struct {
+		said   string
+		final  bool
+		answer string
+		voiced time.Duration
+		want   verdict
+	}{
+		{"", false, answer, 200 * ms, undecided},
+		{"", true, answer, 250 * ms, given},  // a cough
+		{"", false, answer, 600 * ms, taken}, // nobody coughs that long
+		{"stop", false, answer, 250 * ms, undecided},
+		{"stop", false, answer, 320 * ms, taken},
+		{"stop", true, answer, 250 * ms, taken},
+		{"wait a moment", false, answer, 250 * ms, taken},
+		{"mm-hmm", true, answer, 400 * ms, given},
+		{"Yeah, okay.", true, answer, 700 * ms, given},
+		{"yeah", false, answer, 700 * ms, undecided},
+		{"yeah yeah yeah yeah", false, answer, 1300 * ms, taken},
+		{"Yes", true, answer + " Do you want to go?", 300 * ms, taken},
+		{"mm", false, answer + " Do you want to go?", 300 * ms, taken},
+		{"from nine to five", false, answer, 800 * ms, taken}, // long enough not to be an echo that the recogniser got late
+		{"from nine to five", false, answer, 400 * ms, undecided},
+		{"open from nine to fi", true, answer, 900 * ms, given}, // the answer's own words, the last in part
+		{"open from ten", true, answer, 900 * ms, taken},
+		{"is open", true, answer, 500 * ms, taken}, // two words are no proof
+		{"right to the left", true, answer, 500 * ms, taken},
+	} {
+		c := challenge{voiced: audio.Samples(test.voiced, audio.SpeechRate)}
+		if got := c.judge(words(test.said), test.final, test.answer, 300*ms); got != test.want {
+			t.Errorf("%q (final: %v) after %v of voice: %v, want %v", test.said, test.final, test.voiced, got, test.want)
+		}
+	}
+}
+
+// answering has the caller ask, and returns when the answer has sounded for a while.
+func answering(l *line) { l.speak(1000*ms, 2000*ms) }
+
+// A cough, a click or a "mm-hm" holds the answer and gives it back: it goes on within 500 ms and nothing of it is lost.
+func TestGivenBack(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		heard string
+		lasts time.Duration
+	}{
+		{"cough", "", 200 * ms},
+		{"click", "", 20 * ms},
+		{"backchannel", "Mm-hmm.", 360 * ms},
+		{"long backchannel", "Yeah, right.", 700 * ms},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			e := quick()
+			e.hears = []string{"what time is it", test.heard}
+			e.says = "One two three four five, six seven eight nine ten eleven twelve."
+			session(t, e, func(s *Session) { s.STT = e }, func(l *line) {
+				answering(l)
+				onset := time.Now()
+				l.speak(test.lasts, 6000*ms)
+
+				if took := toldAt[transport.Held](l).Sub(onset); took > 60*ms {
+					t.Errorf("held after %v, want at most 60ms", took)
+				}
+				if took := toldAt[transport.Released](l).Sub(onset.Add(test.lasts)); took > 500*ms {
+					t.Errorf("given back %v after the end of it, want at most 500ms", took)
+				}
+				done := told[transport.ResponseDone](l)
+				if len(done) != 1 || done[0].Status != transport.Completed {
+					t.Fatalf("the answers ended as %+v", done)
+				}
+				var sound time.Duration
+				for _, v := range told[transport.Voice](l) {
+					sound += v.PCM.Duration(rate)
+				}
+				if want := time.Duration(len(e.says)) * letter; sound != want {
+					t.Errorf("the answer sounded for %v, want all %v of it", sound, want)
+				}
+				if n, m := len(told[transport.SpeechStarted](l)), len(told[transport.Committed](l)); n != 1 || m != 1 {
+					t.Errorf("the caller is told of %d things said and %d turns, want the question only", n, m)
+				}
+				if r := told[transport.TurnReport](l); len(r) != 1 || r[0].Answer != strings.TrimSpace(e.says) {
+					t.Errorf("the turns were reported as %+v", r)
+				}
+			})
+		})
+	}
+}
+
+// One word that is none of a listener's is enough.
+func TestStop(t *testing.T) {
+	e := quick()
+	e.hears = []string{"what time is it", "stop"}
+	e.says = "One two three four five, six seven eight nine ten eleven twelve."
+	session(t, e, func(s *Session) { s.STT = e }, func(l *line) {
+		answering(l)
+		l.speak(280*ms, 5000*ms)
+		if n := len(told[transport.Released](l)); n != 0 {
+			t.Errorf("the answer went on %d times", n)
+		}
+		done := told[transport.ResponseDone](l)
+		if len(done) != 2 || done[0].Status != transport.Cancelled {
+			t.Errorf("the answers ended as %+v", done)
+		}
+	})
+}
+
+// A line that goes dead while the answer is held does not hold it for ever.
+func TestHeldByADeadLine(t *testing.T) {
+	e := quick()
+	e.says = "One two three four five, six seven eight nine ten eleven twelve."
+	session(t, e, nil, func(l *line) {
+		answering(l)
+		l.speak(200*ms, 0)
+		time.Sleep(12 * time.Second)
+		if done := told[transport.ResponseDone](l); len(done) != 1 || done[0].Status != transport.Completed {
+			t.Errorf("the answers ended as %+v", done)
+		}
+	})
+}
+
+// A side that pauses what it plays has heard what it had played by then; any other plays what it has in hand.
+func TestHolds(t *testing.T) {
+	for _, holds := range []bool{false, true} {
+		e := quick()
+		e.hears = []string{"what time is it", "no stop it please"}
+		e.says = "a b c d e f g h i j k l m n o p q r s t u v w x y z." // a word each 120 ms
+		session(t, e, func(s *Session) { s.Settings.Holds = holds }, func(l *line) {
+			answering(l)
+			l.speak(900*ms, 5000*ms)
+			played := toldAt[transport.Held](l).Sub(toldAt[transport.Voice](l))
+			if !holds {
+				played += 200 * ms
+			}
+			heard := told[transport.TurnReport](l)[0].Answer
+			// A frame that was sent as the hold came, and the letter that had not ended, make no more than one word.
+			if got, want := len(strings.Fields(heard)), int(played/(2*letter)); got < want-1 || got > want+1 {
+				t.Errorf("holding: %v: %d words are said to be heard, %q, after %v", holds, got, heard, played)
+			}
+		})
+	}
+}

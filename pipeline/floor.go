@@ -1,0 +1,66 @@
+package pipeline
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// floor says whether answers may be heard, or are held since the caller may be about to take the word. The zero value is
+// free. It is safe for use by several goroutines.
+type floor struct {
+	mu    sync.Mutex
+	since time.Time     // When it was held; zero while it is free.
+	freed chan struct{} // Closed when it is free again.
+}
+
+// longestHold is how long an answer is held at most: a line that brings no more sound cannot say that the caller is done.
+const longestHold = 5 * time.Second
+
+// hold holds the floor. It reports whether it was free.
+func (f *floor) hold(now time.Time) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.since.IsZero() {
+		return false
+	}
+	f.since, f.freed = now, make(chan struct{})
+	return true
+}
+
+// release frees the floor. It reports whether it was held.
+func (f *floor) release() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.since.IsZero() {
+		return false
+	}
+	close(f.freed)
+	f.since, f.freed = time.Time{}, nil
+	return true
+}
+
+// held returns since when the floor is held, and what is closed when it is free again; ok is false while it is free.
+func (f *floor) held() (since time.Time, freed <-chan struct{}, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.since, f.freed, !f.since.IsZero()
+}
+
+// wait waits until the floor is free, for longestHold at most. It returns early, with false, when ctx ends.
+func (f *floor) wait(ctx context.Context) bool {
+	since, freed, ok := f.held()
+	if !ok {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(time.Until(since.Add(longestHold)))
+	defer timer.Stop()
+	select {
+	case <-freed:
+	case <-timer.C:
+		f.release()
+	case <-ctx.Done():
+		return false
+	}
+	return ctx.Err() == nil
+}
