@@ -25,7 +25,7 @@ var english = map[bool]func() *ruleSet{
 
 func englishRules(american bool) *ruleSet {
 	return &ruleSet{
-		before: slices.Concat(webRules(), wordRules(), monthRules()),
+		before: slices.Concat(webRules(), wordRules(), nameRules(), monthRules()),
 		digits: slices.Concat(phoneRules(), timeRules(american), moneyRules(), unitRules(), numberRules()),
 		after:  symbolRules(),
 	}
@@ -67,9 +67,19 @@ func phoneRules() []rule {
 		on(`(^|[^\w.-])(\d{3}-\d{4})($|[^\w-])`, func(m []string) string { return m[1] + groups(m[2]) + m[3] }),
 		on(`(^|[^\w.-])(0\d{2,4}[ /-]\d{3,4}[ -]?\d{3,5})\b`, func(m []string) string { return m[1] + groups(m[2]) }),
 		on(`(^|[^\w.-])(\d{4}[ -]\d{4}[ -]\d{4}[ -]\d{1,4})\b`, func(m []string) string { return m[1] + groups(m[2]) }),
-		on(`\b(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})\b`, func(m []string) string {
-			return digits(m[1]) + " dot " + digits(m[2]) + " dot " + digits(m[3]) + " dot " + digits(m[4])
+		on(`\b(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})(?::(\d{2,5}))?\b`, func(m []string) string {
+			said := digits(m[1]) + " dot " + digits(m[2]) + " dot " + digits(m[3]) + " dot " + digits(m[4])
+			if m[5] != "" {
+				said += " colon " + digits(m[5])
+			}
+			return said
 		}),
+		on(`\blocalhost:(\d{2,5})\b`, func(m []string) string { return "localhost colon " + digits(m[1]) }),
+		on(`\b1-(8\d\d|900)-([A-Z]{3,})\b`, func(m []string) string { return "one " + amount(m[1]) + " " + m[2] }),
+		on(`\b(ZIP(?: code)?|zip(?: code)?|[A-Z]{2}),? (\d{5})\b`, func(m []string) string { return m[1] + " " + digits(m[2]) }),
+		// #FF5733 and 0x1F
+		on(`hashtag ([0-9A-F]*\d[0-9A-F]*)\b`, func(m []string) string { return "hashtag " + hexDigits(m[1]) }),
+		on(`\b0x([0-9A-Fa-f]+)\b`, func(m []string) string { return "hex " + hexDigits(m[1]) }),
 		on(`(?i)\b((?:call|dial|ring|phone|text)(?:ed|ing)? )(911|999|112|411|311|988)\b`, func(m []string) string { return m[1] + digits(m[2]) }),
 	}
 }
@@ -110,10 +120,13 @@ func numberRules() []rule {
 	}
 	return []rule{
 		on(`\b((?:1[6-9]|20)\d\d)/(\d{4}|\d\d)\b`, func(m []string) string { return plain(m[1]) + " to " + plain(m[2]) }),
-		on(`\b(24/7|9/11|50/50)\b`, func(m []string) string {
+		on(`\b(24/7|9/11|50/50|20/20)\b`, func(m []string) string {
 			a, b, _ := strings.Cut(m[0], "/")
 			return amount(a) + " " + amount(b)
 		}),
+		// 8.5/10 and 7/10 are marks, as they are for a hundred.
+		on(`\b(\d+\.\d+)/(\d{1,3})\b`, func(m []string) string { return amount(m[1]) + " out of " + amount(m[2]) }),
+		on(`(^|[^\w/.])(\d{1,2})/(10|100)($|[^\w/])`, func(m []string) string { return m[1] + amount(m[2]) + " out of " + amount(m[3]) + m[4] }),
 		on(`\b(\d{1,3}(?:,\d{3})+|\d+)(?:st|nd|rd|th)\b`, func(m []string) string { return ordinalOf(m[1]) }),
 		on(`\b(\d+)[ -]?([½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞])`, func(m []string) string {
 			return amount(m[1]) + " and " + strings.Replace(vulgar[m[2]], "one half", "a half", 1)
@@ -128,6 +141,20 @@ func numberRules() []rule {
 		on(`\b(\d{1,3}(?:\.\d{3}){2,})\b`, func(m []string) string { return amount(strings.ReplaceAll(m[1], ".", ",")) }),
 		// 10k and 1.2M
 		on(`\b(\d+(?:\.\d+)?)([kM])\b`, func(m []string) string { return amount(m[1]) + " " + magnitudes[strings.ToLower(m[2])] }),
+		on(`\b(\d{2,}|\d+\.\d+)K\b`, func(m []string) string { return amount(m[1]) + " thousand" }),
+		on(`\b(720|1080|1440|2160)([pi])\b`, func(m []string) string { return pairs(m[1]) + " " + m[2] }),
+		on(`\b(\d+),(\d{1,2}) (thousand|million|billion|trillion)\b`, func(m []string) string { return amount(m[1]+"."+m[2]) + " " + m[3] }),
+		// 6.022e23
+		on(`\b(\d+(?:\.\d+)?)[eE]\+?([-−]?)(\d{1,3})\b`, func(m []string) string {
+			sign := ""
+			if m[2] != "" {
+				sign = "minus "
+			}
+			return amount(m[1]) + " times ten to the power of " + sign + amount(m[3])
+		}),
+		on(`-to-(\d+)\b`, func(m []string) string { return " to " + amount(m[1]) }),
+		// UTC+2 and GMT-5
+		on(`\b(UTC|GMT) ?[-−](\d)`, func(m []string) string { return m[1] + " minus " + m[2] }),
 		// 978-3-16-148410-0
 		on(`\b\d+(?:-\d+){2,}\b`, func(m []string) string { return strings.Join(mapped(strings.Split(m[0], "-"), digits), ", ") }),
 		// Versions: v2.0 and 1.2.3
@@ -147,9 +174,10 @@ func numberRules() []rule {
 		on(`([\pL\d)])²`, func(m []string) string { return m[1] + " squared" }),
 		on(`([\pL\d)])³`, func(m []string) string { return m[1] + " cubed" }),
 		on(`(\d)(?:[x×]| x )(\d)`, func(m []string) string { return m[1] + " by " + m[2] }),
-		on(`(\d)x($|[.,;:!?]| [A-Za-z])`, func(m []string) string { return m[1] + " times" + m[2] }),
+		on(`(\d)x($|[.,;:!?/]| [A-Za-z])`, func(m []string) string { return m[1] + " times" + m[2] }),
 		on(`([\w)]) ?\* ?([\d(])`, func(m []string) string { return m[1] + " times " + m[2] }),
 		on(`([\w)]) \* ([\w(])`, func(m []string) string { return m[1] + " times " + m[2] }),
+		on(`(^|\s)x(\d{1,3})($|[\s.,;!?)])`, func(m []string) string { return m[1] + "times " + amount(m[2]) + m[3] }),
 		on(`(\d) / (\d)`, func(m []string) string { return m[1] + " divided by " + m[2] }),
 		on(`([\w)]) [-−] ([\d(])`, minusBetween),
 		on(`([\w)]) [-−] ([\d(])`, minusBetween), // Neighbours share a number.
@@ -169,6 +197,25 @@ func numberRules() []rule {
 		// Digits of other scripts, and raised and lowered ones.
 		on(`\pN`, func(m []string) string { return " " + otherDigit(m[0]) + " " }),
 	}
+}
+
+// pairs says four digits two by two, and three as one and two: 1080 is "ten eighty".
+func pairs(s string) string {
+	cut := len(s) - 2
+	return amount(s[:cut]) + " " + amount(s[cut:])
+}
+
+// hexDigits says digits and letters one by one.
+func hexDigits(s string) string {
+	var said []string
+	for _, r := range strings.ToUpper(s) {
+		if r >= '0' && r <= '9' {
+			said = append(said, ones[r-'0'])
+		} else {
+			said = append(said, string(r))
+		}
+	}
+	return strings.Join(said, " ")
 }
 
 // mapped returns what f makes of each word.
@@ -231,7 +278,25 @@ func otherDigit(s string) string {
 
 // symbolRules say the signs that are left.
 func symbolRules() []rule {
-	var all []rule
+	all := []rule{
+		// ~/notes.txt and /usr/bin
+		on(`(^|\s)(~|\.{1,2})?/([\w.-]+(?:/[\w.-]+)*)/?`, func(m []string) string {
+			said := m[1]
+			if m[2] == "~" {
+				said += "tilde "
+			}
+			return said + "slash " + strings.Join(mapped(strings.Split(m[3], "/"), webWords), " slash ")
+		}),
+		on(`\b([A-Z])/([A-Z])\b`, func(m []string) string { return m[1] + "-" + m[2] }),
+		on(`^\s*(?:->|→|=>|⇒|➜|➔)\s*`, func([]string) string { return "" }),
+		on(`\b(times|days?|hours?|minutes?|percent|\pL+s|twice|once|one) ?/ ?(day|week|month|year|hour|minute|second|night|person|hr|min|yr|mo)\b`, func(m []string) string {
+			unit := m[2]
+			if said, ok := per[unit]; ok {
+				unit = said
+			}
+			return m[1] + " per " + unit
+		}),
+	}
 	for _, s := range [][2]string{
 		{`\s*<=\s*|\s*≤\s*`, " is at most "}, {`\s*>=\s*|\s*≥\s*`, " is at least "}, {`\s*!=\s*|\s*≠\s*`, " is not equal to "}, {`\s*==\s*`, " equals "},
 		{`\s*(?:->|→|=>|⇒|➜|➔)\s*`, " to "}, {`\s*(?:<-|←)\s*`, " from "}, {`\s*≈\s*`, " is about "}, {`\s*=\s*`, " equals "},
@@ -243,9 +308,13 @@ func symbolRules() []rule {
 		all = append(all, on(s[0], func([]string) string { return s[1] }))
 	}
 	return append(all,
-		on(`([a-z]{2,})/([a-z]{2,})`, func(m []string) string { return m[1] + " or " + m[2] }),
+		on(`\b([A-Z][a-z]+|[a-z]{2,})/([A-Z][a-z]+|[a-z]{2,})\b`, func(m []string) string { return m[1] + " or " + m[2] }),
 		on(`(\pL)_(\pL)`, func(m []string) string { return m[1] + " " + m[2] }),
 		on(`([A-Za-z]\w+)\.([a-z]{1,5})\b`, func(m []string) string { return m[1] + " dot " + webWords(m[2]) }),
 		on(`([a-z])\.([A-Z][a-z])`, func(m []string) string { return m[1] + ". " + m[2] }),
+		on(`\b(\pL+),(\pL)`, func(m []string) string { return m[1] + ", " + m[2] }),
+		on(`([a-z])–([a-z])`, func(m []string) string { return m[1] + "-" + m[2] }),
+		// Letters one by one: voices take an A that stands alone for the article.
+		on(`\b[A-Z](?: [A-Z])+\b`, func(m []string) string { return letters(m[0]) }),
 	)
 }

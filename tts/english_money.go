@@ -14,7 +14,7 @@ var currencies = map[string]currency{
 	"₽":   {"ruble", "rubles", "kopeck", "kopecks"},
 	"₩":   {"won", "won", "jeon", "jeon"},
 	"₿":   {"bitcoin", "bitcoins", "cent", "cents"},
-	"USD": {"U S dollar", "U S dollars", "cent", "cents"},
+	"USD": {"U-S dollar", "U-S dollars", "cent", "cents"},
 	"EUR": {"euro", "euros", "cent", "cents"},
 	"GBP": {"British pound", "British pounds", "penny", "pence"},
 	"CHF": {"Swiss franc", "Swiss francs", "centime", "centimes"},
@@ -31,6 +31,9 @@ var magnitudes = map[string]string{
 // money says an amount of a currency; size is "", or how the amount is multiplied.
 func money(sign, number, size, unit string) string {
 	c := currencies[unit]
+	if unit == "₿" { // It has no hundredths that are money of their own.
+		return counted(number, c.one, c.many)
+	}
 	said := ""
 	if sign != "" {
 		said = "minus "
@@ -67,6 +70,7 @@ func moneyRules() []rule {
 		size   = `(?:(?: ?(thousand|million|billion|trillion|bn|mn|mio|tn|[kKmMbBtT]))\b)?`
 	)
 	return []rule{
+		on(symbol+`\.(\d\d)\b`, func(m []string) string { return m[1] + "0." + m[2] }),
 		// $5-10 and $5-$10
 		on(`(?:US|A|C)?`+symbol+number+` ?[-–—] ?[$€£¥₹₽₩₿]?`+number+size, func(m []string) string {
 			return amount(m[2]) + " to " + money("", m[3], m[4], m[1])
@@ -82,8 +86,14 @@ func moneyRules() []rule {
 		on(`([-−]?)\b`+number+size+` ?`+symbol, func(m []string) string { return money(m[1], m[2], m[3], m[4]) }),
 		on(`\b`+code+` ?([-−]?)`+number+size, func(m []string) string { return money(m[2], m[3], m[4], m[1]) }),
 		on(`([-−]?)\b`+number+size+` ?`+code+`\b`, func(m []string) string { return money(m[1], m[2], m[3], m[4]) }),
-		on(`\b(dollars?|euros?|pounds?|cents?|pence|yen|rupees?|francs?|thousand|million|billion) ?/ ?(h|hr|s|sec|min|day|week|month|mo|year|yr|kg|km|m|person|night|l)\b`, func(m []string) string {
+		on(`\b(dollars?|euros?|pounds?|cents?|pence|yen|rupees?|francs?|thousand|million|billion) ?/ ?(`+perPattern+`)\b`, func(m []string) string {
 			return m[1] + " per " + per[m[2]]
+		}),
+		on(`\b(\d{1,2})(p|c)\b`, func(m []string) string {
+			if m[2] == "p" {
+				return counted(m[1], "penny", "pence")
+			}
+			return counted(m[1], "cent", "cents")
 		}),
 		on(`([-−]?)\b`+number+` ?¢`, func(m []string) string { return counted(m[2], "cent", "cents") }),
 	}

@@ -64,14 +64,18 @@ func clock(h, m, half string) string {
 		said += " " + cardinal(minute)
 	}
 	if half != "" {
-		said += " " + strings.ToUpper(half[:1]) + " M"
+		said += " " + strings.ToUpper(half[:1]) + "-M"
 	}
 	return said
 }
 
 // monthRules say months that are cut short.
 func monthRules() []rule {
-	return []rule{on(`\b(`+monthAbbrs+`)\.`, func(m []string) string { return month(m[1]) })}
+	return []rule{
+		on(`\b(`+monthAbbrs+`)\.? ?[-–] ?(`+monthAbbrs+`)\b\.?`, func(m []string) string { return month(m[1]) + " to " + month(m[2]) }),
+		on(`\b(`+monthNames+`) ?[-–] ?(`+monthNames+`)\b`, func(m []string) string { return m[1] + " to " + m[2] }),
+		on(`\b(`+monthAbbrs+`)\.`, func(m []string) string { return month(m[1]) }),
+	}
 }
 
 // timeRules say dates and times. In America the month comes before the day.
@@ -93,6 +97,22 @@ func timeRules(american bool) []rule {
 			}
 			return or(said, m[0])
 		}),
+		// 2024/03/05
+		on(`\b(\d{4})/(\d{2})/(\d{2})\b`, func(m []string) string { return or(date(m[1], m[2], m[3]), m[0]) }),
+		// Monday 12/25
+		on(`\b((?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day,? |on )(\d{1,2})/(\d{1,2})($| of\b|[\s.,;!?)])`, func(m []string) string {
+			first, second := date("", m[2], m[3]), date("", m[3], m[2])
+			if !american {
+				first, second = second, first
+			}
+			if first = or(first, second); first == "" || m[4] == " of" {
+				return m[0]
+			}
+			return m[1] + first + m[4]
+		}),
+		// noon-1pm
+		on(`\b([Nn]oon|[Mm]idnight) ?[-–—] ?(\d)`, func(m []string) string { return m[1] + " to " + m[2] }),
+		on(`(\d) ?[-–—] ?(noon|midnight)\b`, func(m []string) string { return m[1] + " to " + m[2] }),
 		// 03/05/2024
 		on(`\b(\d{1,2})/(\d{1,2})/(\d{4}|\d{2})\b`, func(m []string) string {
 			first, second := date(m[3], m[1], m[2]), date(m[3], m[2], m[1])
@@ -103,6 +123,7 @@ func timeRules(american bool) []rule {
 		}),
 		// 5.3.2024 is written where the day comes first.
 		on(`\b(\d{1,2})\.(\d{1,2})\.(\d{4})\b`, func(m []string) string { return or(date(m[3], m[2], m[1]), m[0]) }),
+		on(`\b(0\d)\.(0[1-9]|1[0-2])\.(\d{2})\b`, func(m []string) string { return or(date(m[3], m[2], m[1]), m[0]) }),
 		// June 3-5 and 3rd-5th
 		on(`\b(`+monthNames+`|(?:`+monthAbbrs+`)\b\.?) (\d{1,2})(?:st|nd|rd|th)? ?[-–—] ?(\d{1,2})(?:st|nd|rd|th)?\b`, func(m []string) string {
 			from, to := date("", m[1], m[2]), date("", m[1], m[3])

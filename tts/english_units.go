@@ -21,7 +21,7 @@ var units = map[string][2]string{
 	"km/h": {"kilometer per hour", "kilometers per hour"}, "kmh": {"kilometer per hour", "kilometers per hour"}, "kph": {"kilometer per hour", "kilometers per hour"},
 	"mph": {"mile per hour", "miles per hour"}, "m/s": {"meter per second", "meters per second"}, "m/s²": {"meter per second squared", "meters per second squared"},
 	"rpm": {"revolution per minute", "revolutions per minute"}, "fps": {"frame per second", "frames per second"}, "bpm": {"beat per minute", "beats per minute"},
-	"B": {"byte", "bytes"}, "kB": {"kilobyte", "kilobytes"}, "KB": {"kilobyte", "kilobytes"}, "MB": {"megabyte", "megabytes"}, "GB": {"gigabyte", "gigabytes"},
+	" B": {"byte", "bytes"}, "kB": {"kilobyte", "kilobytes"}, "KB": {"kilobyte", "kilobytes"}, "MB": {"megabyte", "megabytes"}, "GB": {"gigabyte", "gigabytes"},
 	"TB": {"terabyte", "terabytes"}, "PB": {"petabyte", "petabytes"}, "KiB": {"kibibyte", "kibibytes"}, "MiB": {"mebibyte", "mebibytes"}, "GiB": {"gibibyte", "gibibytes"},
 	"kbps": {"kilobit per second", "kilobits per second"}, "Mbps": {"megabit per second", "megabits per second"}, "Gbps": {"gigabit per second", "gigabits per second"},
 	"Mbit/s": {"megabit per second", "megabits per second"}, "MB/s": {"megabyte per second", "megabytes per second"}, "GB/s": {"gigabyte per second", "gigabytes per second"},
@@ -29,9 +29,10 @@ var units = map[string][2]string{
 	"W": {"watt", "watts"}, "kW": {"kilowatt", "kilowatts"}, "MW": {"megawatt", "megawatts"}, "kWh": {"kilowatt hour", "kilowatt hours"}, "Wh": {"watt hour", "watt hours"},
 	"V": {"volt", "volts"}, "mA": {"milliampere", "milliamperes"}, "mAh": {"milliampere hour", "milliampere hours"}, "dB": {"decibel", "decibels"},
 	"kcal": {"kilocalorie", "kilocalories"}, "cal": {"calorie", "calories"}, "kJ": {"kilojoule", "kilojoules"}, "hp": {"horsepower", "horsepower"},
-	"bar": {"bar", "bar"}, "psi": {"P S I", "P S I"}, "hPa": {"hectopascal", "hectopascals"}, "px": {"pixel", "pixels"}, "MP": {"megapixel", "megapixels"},
+	"bar": {"bar", "bar"}, "psi": {"P-S-I", "P-S-I"}, "hPa": {"hectopascal", "hectopascals"}, "px": {"pixel", "pixels"}, "MP": {"megapixel", "megapixels"},
 	"ns": {"nanosecond", "nanoseconds"}, "µs": {"microsecond", "microseconds"}, "ms": {"millisecond", "milliseconds"}, "s": {"second", "seconds"}, "sec": {"second", "seconds"},
 	"secs": {"second", "seconds"}, "min": {"minute", "minutes"}, "mins": {"minute", "minutes"}, "h": {"hour", "hours"}, "hr": {"hour", "hours"}, "hrs": {"hour", "hours"},
+	"mo": {"month", "months"}, "mos": {"month", "months"}, "mcg": {"microgram", "micrograms"}, "cc": {"C-C", "C-C"}, "mmHg": {"millimeter of mercury", "millimeters of mercury"},
 	"wk": {"week", "weeks"}, "wks": {"week", "weeks"}, "yr": {"year", "years"}, "yrs": {"year", "years"},
 	"°C": {"degree Celsius", "degrees Celsius"}, "°F": {"degree Fahrenheit", "degrees Fahrenheit"}, "°": {"degree", "degrees"}, "ºC": {"degree Celsius", "degrees Celsius"},
 	"℃": {"degree Celsius", "degrees Celsius"}, "℉": {"degree Fahrenheit", "degrees Fahrenheit"},
@@ -40,7 +41,12 @@ var units = map[string][2]string{
 
 // per names what stands behind "per", as in 5 $/kg or 3 GB/day.
 var per = map[string]string{"h": "hour", "hr": "hour", "s": "second", "sec": "second", "min": "minute", "day": "day", "week": "week", "month": "month",
-	"mo": "month", "year": "year", "yr": "year", "kg": "kilogram", "km": "kilometer", "m": "meter", "person": "person", "night": "night", "l": "liter"}
+	"mo": "month", "year": "year", "yr": "year", "kg": "kilogram", "km": "kilometer", "m": "meter", "person": "person", "night": "night", "l": "liter", "L": "liter", "dL": "deciliter", "mL": "milliliter", "ml": "milliliter", "m²": "square meter", "m³": "cubic meter",
+	"ft²": "square foot", "lb": "pound", "oz": "ounce", "gal": "gallon", "hour": "hour", "minute": "minute", "user": "user", "seat": "seat", "GB": "gigabyte",
+	"kWh": "kilowatt hour", "unit": "unit", "item": "item", "piece": "piece"}
+
+// perPattern matches what stands behind "per", the longest first.
+const perPattern = `person|minute|night|month|piece|week|year|hour|user|seat|unit|item|day|sec|min|kWh|gal|hr|mo|yr|kg|km|dL|mL|ml|m²|m³|ft²|lb|oz|GB|h|s|m|l|L`
 
 // unitPattern matches any unit, the longest first.
 func unitPattern() string {
@@ -87,7 +93,7 @@ func unitRules() []rule {
 		}
 		return counted(number, n[0], n[1])
 	}
-	single := on(`(^|[^\w.,/])`+number+` ?`+u+`(?:/(h|hr|s|sec|min|day|week|month|mo|year|yr|kg|km|m|person|night|l))?`+end, func(m []string) string {
+	single := on(`(^|[^\w.,/])`+number+` ?`+u+`(?:/(`+perPattern+`))?`+end, func(m []string) string {
 		if m[3] == "m" && m[5] == "'" || m[3] == "s" && strings.HasSuffix(m[2], "0") && !strings.Contains(m[0], " "+m[3]) {
 			return m[0] // 1980s
 		}
@@ -98,8 +104,26 @@ func unitRules() []rule {
 		return text + m[5]
 	})
 	return []rule{
+		// The full stop of a unit that is cut short, where the sentence goes on.
+		on(`(\d ?(?:mos?|hrs?|mins?|secs?|yrs?|wks?|lbs?|oz|ft|tbsp|tsp|gal|kg|km|cm|mm))\. ([a-z])`, func(m []string) string { return m[1] + " " + m[2] }),
 		// 5'10" and 6'
 		on(`\b(\d)['’′] ?(1[01]|\d)(?:["”″]|'')`, func(m []string) string { return counted(m[1], "foot", "feet") + " " + amount(m[2]) }),
+		on(`\b([4-7])['’′] ?(1[01]|\d)\b`, func(m []string) string { return counted(m[1], "foot", "feet") + " " + amount(m[2]) }),
+		on(`(^|[^\w'’‘])(\d{1,2})['’′]($|[\s.,;)])`, func(m []string) string { return m[1] + counted(m[2], "foot", "feet") + m[3] }),
+		// 5 ft 3 in
+		on(`\b(\d+) ?ft\.? ?(\d+) ?in\b\.?`, func(m []string) string {
+			return counted(m[1], "foot", "feet") + " " + counted(m[2], "inch", "inches")
+		}),
+		on(`\b(\d+(?:\.\d+)?) in\.(\s*$)`, func(m []string) string { return counted(m[1], "inch", "inches") + "." + m[2] }),
+		on(`\b(\d+(?:\.\d+)?) in\. `, func(m []string) string { return counted(m[1], "inch", "inches") + " " }),
+		// 350F, 180C and 20 degrees C
+		on(`\b(\d{2,3}) ?F\b|\b(\d{2,3})C\b`, func(m []string) string {
+			if m[1] != "" {
+				return m[1] + "°F"
+			}
+			return m[2] + "°C"
+		}),
+		on(`\b(\d+) degrees ([CF])\b`, func(m []string) string { return m[1] + "°" + m[2] }),
 		on(`\b(\d+(?:\.\d+)?)[″]`, func(m []string) string { return counted(m[1], "inch", "inches") }),
 		// 2h30 and 2h 30min
 		on(`\b(\d+)(h|hrs?|min|m) ?(\d+)(min|m|s|sec|secs)?\b`, func(m []string) string {

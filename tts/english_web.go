@@ -9,8 +9,8 @@ import (
 const topLevel = `com|org|net|edu|gov|io|ai|dev|app|co|uk|de|fr|es|it|nl|eu|us|ca|au|ch|at|info|biz|tv|me|xyz|tech|cloud|shop|store|online|site`
 
 // spelt are parts of names that are said letter by letter.
-var spelt = map[string]string{"uk": "U K", "us": "U S", "eu": "E U", "io": "I O", "ai": "A I", "tv": "T V", "de": "D E", "edu": "E D U",
-	"fr": "F R", "nl": "N L", "au": "A U", "ca": "C A", "ch": "C H", "html": "H T M L", "php": "P H P", "pdf": "P D F", "xyz": "X Y Z", "api": "A P I"}
+var spelt = map[string]string{"uk": "U-K", "us": "U-S", "eu": "E-U", "io": "I-O", "ai": "A-I", "tv": "T-V", "de": "D-E", "edu": "E-D-U",
+	"fr": "F-R", "nl": "N-L", "au": "A-U", "ca": "C-A", "ch": "C-H", "html": "H-T-M-L", "php": "P-H-P", "pdf": "P-D-F", "xyz": "X-Y-Z", "api": "A-P-I"}
 
 var webMarks = strings.NewReplacer(".", " dot ", "-", " dash ", "_", " underscore ", "+", " plus ", "~", " tilde ", "%20", " ", "%", " percent ")
 

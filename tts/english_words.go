@@ -15,18 +15,23 @@ var abbreviations = map[string]string{
 	"fri": "Friday", "sat": "Saturday", "sun": "Sunday", "no": "number", "nos": "numbers",
 }
 
+// aheadOfNumber are said in full ahead of a number.
+var aheadOfNumber = map[string]string{
+	"p": "page", "ch": "chapter", "eq": "equation", "sec": "section", "art": "article", "tab": "table", "nr": "number", "ste": "suite", "bldg": "building",
+	"ca": "circa", "c": "circa", "b": "born", "d": "died",
+}
+
 // closing are abbreviations with which a text may end.
 const closing = `[Jj]r|[Ss]r|[Aa]ve|[Bb]lvd|[Rr]d|[Ll]n|[Hh]wy|[Ii]nc|[Ll]td|[Cc]orp|[Cc]o|[Mm]isc|[Dd]ept|[Gg]ovt|[Aa]ssoc|[Ii]ntl|` +
 	`[Mm]on|[Tt]ues?|[Ww]ed|[Tt]hu(?:rs?)?|[Ff]ri`
-
-var romans = map[string]int64{"I": 1, "II": 2, "III": 3, "IV": 4, "V": 5, "VI": 6, "VII": 7, "VIII": 8, "IX": 9, "X": 10, "XI": 11, "XII": 12, "XIII": 13,
-	"XIV": 14, "XV": 15, "XVI": 16, "XVII": 17, "XVIII": 18, "XIX": 19, "XX": 20, "XXI": 21}
 
 // wordRules say abbreviations in full.
 func wordRules() []rule {
 	full := func(s string) string { return abbreviations[strings.ToLower(s)] }
 	days := map[string]string{"Mon": "Monday", "Tue": "Tuesday", "Wed": "Wednesday", "Thu": "Thursday", "Fri": "Friday", "Sat": "Saturday", "Sun": "Sunday"}
+	rank := on(`\b(Gov|Gen|Sgt|Capt|Lt|Col|Rev|Sen|Rep|Pres|Hon|Ft)\.( [A-Z])`, func(m []string) string { return full(m[1]) + m[2] })
 	return []rule{
+		on(`\b([AaPp])\.[Mm]\. (E[SD]?T|P[SD]?T|C[SD]?T|M[SD]T|GMT|UTC|BST|CET|CEST)\b`, func(m []string) string { return m[1] + "m " + m[2] }),
 		on(`\b([AaPp])\.[Mm]\.(\s+["“]?[A-Z]|\s*$)`, func(m []string) string { return m[1] + "m." + m[2] }),
 		on(`\b([AaPp])\.[Mm]\.`, func(m []string) string { return m[1] + "m" }),
 		on(`\b[Ee]\.\s?[Gg]\.,?`, func([]string) string { return "for example," }),
@@ -34,23 +39,37 @@ func wordRules() []rule {
 		on(`\b[Ee]tc\.(\s+["“]?[A-Z]|\s*$)`, func(m []string) string { return "et cetera." + m[1] }),
 		on(`\b[Ee]tc\b\.?`, func([]string) string { return "et cetera" }),
 		on(`\b[Ee]t al\.`, func([]string) string { return "and others" }),
-		on(`\b[Ii]\.\s?[Dd]\.`, func([]string) string { return "I D" }),
-		on(`\bPh\.?D\b\.?`, func([]string) string { return "P H D" }),
+		on(`\b[Ii]\.\s?[Dd]\.`, func([]string) string { return "I-D" }),
+		on(`\bPh\.?D\b\.?`, func([]string) string { return "P-H-D" }),
 		on(`\b([CF])#`, func(m []string) string { return m[1] + " sharp" }),
-		on(`\b[Pp]\.?[Ss]\.:?`, func([]string) string { return "P S," }),
-		on(`(^|[\s(])w/o\s`, func(m []string) string { return m[1] + "without " }),
+		on(`\b[Pp]\.?[Ss]\.:?`, func([]string) string { return "P-S," }),
+		on(`(^|[\s(])w/o\b`, func(m []string) string { return m[1] + "without" }),
 		on(`(^|[\s(])w/\s?`, func(m []string) string { return m[1] + "with " }),
+		on(`\bb/c\b`, func([]string) string { return "because" }),
+		on(`\bs/he\b`, func([]string) string { return "she or he" }),
+		on(`\b[Aa]\.?[Kk]\.?[Aa](?:\.|\b)`, func([]string) string { return "also known as" }),
+		on(`\b[Cc]f\. `, func([]string) string { return "compare " }),
+		on(`\b[Vv]iz\.`, func([]string) string { return "namely" }),
+		on(`\b[Ff]eat\. `, func([]string) string { return "featuring " }),
+		on(`\bRs\.? ?(\d)`, func(m []string) string { return "₹" + m[1] }),
 		on(`\band/or\b`, func([]string) string { return "and or" }),
 		on(`\b[Aa]\.?[Ss]\.?[Aa]\.?[Pp]\b\.?`, func([]string) string { return "as soon as possible" }),
 		on(`\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun)\.? ?[-–—] ?(Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b\.?`, func(m []string) string {
 			return days[m[1]] + " to " + days[m[2]]
 		}),
+		// Words that are cut short ahead of a number.
+		on(`\b([Pp]|[Cc]h|[Ee]q|[Ss]ec|[Aa]rt|[Tt]ab|[Nn]r|[Ss]te|[Bb]ldg|[Cc]a|[Cc])\. ?(\d)`, func(m []string) string {
+			return aheadOfNumber[strings.ToLower(m[1])] + " " + m[2]
+		}),
+		on(`\b([bd])\. ?(\d{4})\b`, func(m []string) string { return aheadOfNumber[m[1]] + " " + m[2] }),
+		on(`\bSts\. `, func([]string) string { return "Saints " }),
+		on(`\bUniv\. `, func([]string) string { return "University " }),
 		// Saint ahead of a name, Street behind one.
 		on(`\bSt\.? ([A-Z][a-z])`, func(m []string) string { return "Saint " + m[1] }),
 		on(`([A-Za-z0-9] )St\.(\s*$|\s+[A-Z])`, func(m []string) string { return m[1] + "Street." + m[2] }),
 		on(`([A-Za-z0-9] )St\b\.?`, func(m []string) string { return m[1] + "Street" }),
 		on(`\b(Dr|Mr|Mrs|Ms|Prof|Mt)\.?( [A-Z])`, func(m []string) string { return full(m[1]) + m[2] }),
-		on(`\b(Gov|Gen|Sgt|Capt|Lt|Col|Rev|Sen|Rep|Pres|Hon|Ft)\.( [A-Z])`, func(m []string) string { return full(m[1]) + m[2] }),
+		rank, rank, // Neighbours share a letter.
 		on(`\b(Dr|Mr|Mrs|Ms|Prof)\.`, func(m []string) string { return full(m[1]) }),
 		on(`\b([Nn]os?)\.? ?(\d)`, func(m []string) string {
 			if !strings.Contains(m[0], ".") && m[1][0] == 'n' {
@@ -72,20 +91,5 @@ func wordRules() []rule {
 			}
 			return "minimum"
 		}),
-		// J. K. Rowling
-		on(`\b([A-Z])\. ?([A-Z])\. ?([A-Z][a-z])`, func(m []string) string { return m[1] + " " + m[2] + " " + m[3] }),
-		on(`^([A-Z])\. ([A-Z][a-z])`, func(m []string) string { return m[1] + " " + m[2] }),
-		on(`\b(Chapter|Part|Section|Volume|Vol|Act|Scene|Phase|Type|Book|Class|Level|Grade|World War|Super Bowl|Appendix|Article|Title|Stage)\s+(X{0,2}(?:IX|IV|V?I{0,3}))\b`, func(m []string) string {
-			if n, ok := romans[m[2]]; ok {
-				return m[1] + " " + cardinal(n)
-			}
-			return m[0]
-		}),
-		// U.S. and U.K.: letters with full stops between them, of which the last may end the sentence.
-		on(`\b((?:[A-Z]\.){2,})\s*$`, func(m []string) string { return letters(m[1]) + "." }),
-		on(`\b((?:[A-Z]\.){2,})`, func(m []string) string { return letters(m[1]) }),
 	}
 }
-
-// letters says "U.S." as "U S".
-func letters(s string) string { return strings.TrimSpace(strings.ReplaceAll(s, ".", " ")) }

@@ -83,6 +83,7 @@ func stripMarkdown(text string) string {
 
 // stripInline removes the marks inside of a line.
 func stripInline(line string) string {
+	line = stripLaTeX(line)
 	line = image.ReplaceAllString(line, "$1")
 	line = link.ReplaceAllString(line, "$1")
 	line = referenced.ReplaceAllString(line, "$1")

@@ -14,6 +14,7 @@ func Normalize(text, lang string) string {
 	text = strings.ToValidUTF8(text, " ")
 	text = stripMarkdown(text)
 	text = emoticon.ReplaceAllString(stripSymbols(text), "$1$2")
+	text = trailing.ReplaceAllString(text, "… $1")
 	for range 2 { // Two that share the letter between them are not found at once.
 		text = dash.ReplaceAllString(text, "$1, $2")
 	}
@@ -104,6 +105,9 @@ var (
 	emoticon = regexp.MustCompile(`(^|\s)(?:[:;=]['’]?-?[)(DPp|/\\\]\[]+|<3)($|[\s.,!?])`)
 	// dash is one that stands between thoughts, not between words or numbers: a voice rests there as at a comma.
 	dash = regexp.MustCompile(`([^\d\s])\s+[-–]\s+([^\d\s])|\s*(?:--+|—)\s*`)
+
+	// trailing is a thought that trails off into another word.
+	trailing = regexp.MustCompile(`(?:\.{3,}|…)(\pL)`)
 
 	spaces       = regexp.MustCompile(`[ \t]+`)
 	spaceMark    = regexp.MustCompile(` +([.,;:?!…])`)

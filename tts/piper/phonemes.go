@@ -38,6 +38,18 @@ func (u unit) open() bool {
 // languageSwitch is how espeak-ng marks words of another language.
 var languageSwitch = regexp.MustCompile(`\([a-z][a-z-]*\)`)
 
+// letterA is an A that stands for itself: "vitamin A is", "grade A". At the beginning of a sentence, and ahead of a capital,
+// it is the article, which is all that espeak-ng takes a lone A for.
+var letterA = regexp.MustCompile(`([\pL\pN,] )A(?:( \p{Ll})|([.,;:!?)]|$))`)
+
+// spellA writes the letter A as the word that sounds like it, for English.
+func spellA(espeakVoice, text string) string {
+	if !strings.HasPrefix(espeakVoice, "en") {
+		return text
+	}
+	return letterA.ReplaceAllString(text, "${1}eh$2$3")
+}
+
 // units turns text into what is spoken in one go. Text without anything to pronounce gives none.
 func units(espeakVoice, text string) ([]unit, error) {
 	var all []unit
@@ -48,7 +60,7 @@ func units(espeakVoice, text string) ([]unit, error) {
 		}
 		now.Reset()
 	}
-	err := readClauses(espeakVoice, text, func(phonemes, span string) {
+	err := readClauses(espeakVoice, spellA(espeakVoice, text), func(phonemes, span string) {
 		phonemes = strings.Join(strings.Fields(languageSwitch.ReplaceAllString(phonemes, "")), " ")
 		if phonemes == "" {
 			return

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"riposte/native/nativetest"
+	"riposte/tts"
 )
 
 // needEspeak loads espeak-ng, or skips where it is not on this machine.
@@ -51,6 +52,28 @@ func TestUnitsKeepTheMarks(t *testing.T) {
 		if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(unit{})); diff != "" {
 			t.Errorf("%q: %s", tt.text, diff)
 		}
+	}
+}
+
+// A voice that takes a lone A for the article says "ten uh em" in the morning.
+func TestLettersAreSpokenAsLetters(t *testing.T) {
+	needEspeak(t)
+	const letter, article = "eɪ", "ɐ"
+	for text, want := range map[string]string{
+		"at 10:30 a.m. sharp": letter, "at 10 AM": letter, "an A.I. model": letter, "the AI": letter, "AT&T": letter, "AD 79": letter, "vitamin A is good": letter,
+		"plan A": letter, "an A+ student": letter, "Q&A is next": letter, "N/A": letter,
+		"a cat": article, "A cat": article, "I read A Tale": article,
+	} {
+		got, err := units("en-us", tts.Normalize(text, "en-us"))
+		if err != nil || len(got) != 1 {
+			t.Fatal(got, err)
+		}
+		if !strings.Contains(got[0].phonemes, want) || want == letter && strings.Contains(got[0].phonemes, article+" ") {
+			t.Errorf("%q is %s", text, got[0].phonemes)
+		}
+	}
+	if got := spellA("de", "Plan A ist"); got != "Plan A ist" {
+		t.Errorf("German reads %q", got)
 	}
 }
 
