@@ -98,8 +98,8 @@ func (s *Store) compile(ctx context.Context, l library, want build, archive, dir
 	}); err != nil {
 		return err
 	}
-	if l.patch != nil {
-		if err := l.patch(src); err != nil {
+	for _, p := range l.patches {
+		if err := p.apply(src); err != nil {
 			return err
 		}
 	}

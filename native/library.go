@@ -1,6 +1,9 @@
 package native
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"runtime"
 	"strings"
@@ -17,7 +20,13 @@ type library struct {
 	target  string   // What ninja is to build.
 	headers []string // Folders of src whose *.h files are wanted.
 	lib     string   // Suffixes of the libraries that are wanted, as a glob.
-	patch   func(src string) error
+	patches []patch
+}
+
+// patch is a change of ours to a library's sources.
+type patch struct {
+	apply func(src string) error
+	text  []byte // Makes builds with other texts others; empty where the pinned sources say all.
 }
 
 // noAMX turns the tile instructions off. ggml takes their presence for leave to use them for quantised matrices, and
@@ -72,13 +81,14 @@ func llamaLibrary(gpu GPU) library {
 			"-DLLAMA_OPENSSL=OFF",
 		),
 		target: "llama", lib: "*.so*",
+		patches: []patch{{sameSums, append(bytes.Clone(sameSumRows), sameSumCall...)}},
 	}
 	switch gpu {
 	case CUDA:
 		l.flags = append(l.flags, cudaFlags()...)
 	case Vulkan:
 		l.flags = append(l.flags, "-DGGML_VULKAN=ON")
-		l.patch = patchVulkan
+		l.patches = append(l.patches, patch{apply: patchVulkan})
 	}
 	return l
 }
@@ -101,6 +111,11 @@ func (l library) wanted() (build, error) {
 			return build{}, err
 		}
 		flags += " GPU=" + strings.Join(models, ", ")
+	}
+	for _, p := range l.patches {
+		if len(p.text) > 0 {
+			flags += fmt.Sprintf(" patch=%x", sha256.Sum256(p.text))
+		}
 	}
 	return build{Library: l.name + " " + l.version, Source: l.source.SHA256, Flags: flags, CPU: cpu}, nil
 }

@@ -166,3 +166,31 @@ func TestGuardVulkanSettings(t *testing.T) {
 		t.Errorf("other code: %v", err)
 	}
 }
+
+func TestInsertSameSums(t *testing.T) {
+	code := "before\n" + string(sameSumBefore) + "{\n" + string(sameSumLoop) + "rest\n"
+	want := "before\n" + string(sameSumRows) + string(sameSumBefore) + "{\n" + string(sameSumCall) + string(sameSumLoop) + "rest\n"
+	got, err := insertSameSums([]byte(code))
+	if err != nil || string(got) != want {
+		t.Errorf("got %q, %v", got, err)
+	}
+	for _, other := range []string{"something else", code + code} {
+		if _, err := insertSameSums([]byte(other)); !errors.Is(err, ErrHash) {
+			t.Errorf("other code: %v", err)
+		}
+	}
+}
+
+// A build made with another patch is another build.
+func TestPatchesMakeBuilds(t *testing.T) {
+	l := library{name: "lib", patches: []patch{{text: []byte("one")}}}
+	one, err := l.wanted()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.patches[0].text = []byte("two")
+	two, err := l.wanted()
+	if err != nil || one.key() == two.key() || one.runsHere(two) {
+		t.Errorf("%+v and %+v, %v", one, two, err)
+	}
+}
