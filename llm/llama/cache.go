@@ -1,5 +1,7 @@
 package llama
 
+import "slices"
+
 // token is a model's number for a piece of text.
 type token = int32
 
@@ -28,6 +30,9 @@ type placement struct {
 	slot int
 	from int // The slot whose beginning is shared. The same as slot if its own beginning is kept.
 	keep int // How many tokens that is.
+
+	restore bool    // The beginning comes from the shelf.
+	gone    shelved // What the slot held of another conversation and is worth keeping; without its state.
 }
 
 func newCache(slots, contextTokens, gain int) *cache {
@@ -40,8 +45,8 @@ func newCache(slots, contextTokens, gain int) *cache {
 
 // take finds a slot for the prompt of a conversation and marks it busy. The slot's tokens are already cut, or copied,
 // to what the placement keeps. At least one token of the prompt is always left to decode, because only decoding says
-// what comes next. It returns false if every slot is busy.
-func (c *cache) take(conversation string, prompt []token) (placement, bool) {
+// what comes next. saved is what the shelf has of the conversation. It returns false if every slot is busy.
+func (c *cache) take(conversation string, prompt, saved []token) (placement, bool) {
 	to := c.pick(conversation, prompt)
 	if to < 0 {
 		return placement{}, false
@@ -54,8 +59,15 @@ func (c *cache) take(conversation string, prompt []token) (placement, bool) {
 			p.from, p.keep, best = i, n, n+1
 		}
 	}
+	// Memory that was saved comes back as fast as a copy from another slot.
+	if n := common(saved, prompt); n >= max(p.keep+c.gain, best) {
+		p.from, p.keep, p.restore = to, n, true
+	}
 	c.clock++
 	s := &c.slots[to]
+	if s.owner != "" && s.owner != conversation && len(s.tokens) >= c.gain {
+		p.gone = shelved{owner: s.owner, tokens: slices.Clone(s.tokens)}
+	}
 	s.tokens = append(s.tokens[:0], prompt[:p.keep]...)
 	s.owner, s.busy, s.used = conversation, true, c.clock
 	return p, true
@@ -87,8 +99,9 @@ func (c *cache) pick(conversation string, prompt []token) int {
 }
 
 // common counts the tokens that a slot and a prompt share at the beginning, but for the prompt's last.
-func (c *cache) common(i int, prompt []token) int {
-	held := c.slots[i].tokens
+func (c *cache) common(i int, prompt []token) int { return common(c.slots[i].tokens, prompt) }
+
+func common(held, prompt []token) int {
 	n := min(len(held), len(prompt)-1)
 	for k := range n {
 		if held[k] != prompt[k] {

@@ -8,8 +8,10 @@ import (
 	"log/slog"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"riposte/budget"
 	"riposte/llm"
 )
 
@@ -38,7 +40,16 @@ type Engine struct {
 	TensorSplit    []float32 // Which part of the layers each GPU gets. It defaults to parts by their free memory.
 	FlashAttention string    // "on" or "off". By default off on a CPU, and up to llama.cpp with a GPU.
 
+	// IdleBytes is how much memory of conversations that had to make room for others may be kept, so that they need not
+	// be read again when they go on. It defaults to 256 MiB; less than 0 is none.
+	IdleBytes int
+
+	// Executor lets every step run when its turn among all native work has come. Without one they run at once.
+	Executor *budget.Executor
+
 	Log *slog.Logger // It defaults to none.
+
+	reserve atomic.Int64 // Tokens that the last answer was allowed.
 
 	mu    sync.RWMutex // Held for reading while the model is used outside of the loop.
 	model *nativeModel // Nil unless open.
@@ -94,6 +105,7 @@ func (e *Engine) Open(ctx context.Context) error {
 	done, ready := make(chan struct{}), make(chan error, 1)
 	l := newLoop(nil, &nativeWords{model: m}, newCache(e.Conversations, e.ContextTokens, minGain))
 	l.context, l.batch, l.chunk, l.room = e.ContextTokens, e.Batch, e.Chunk, e.Waiting
+	l.executor, l.threads, l.shelf.room = e.Executor, e.Threads, e.IdleBytes
 	go e.work(run, l, m, ready, done)
 	if err := <-ready; err != nil {
 		cancel()
@@ -123,6 +135,7 @@ func (e *Engine) complete() error {
 	set(&e.Chunk, min(32, e.Batch))
 	set(&e.Ahead, 32)
 	set(&e.Waiting, 4*e.Conversations)
+	set(&e.IdleBytes, 256<<20)
 	if e.Log == nil {
 		e.Log = slog.New(slog.DiscardHandler)
 	}
@@ -162,7 +175,7 @@ func (e *Engine) work(ctx context.Context, l *loop, m *nativeModel, ready chan<-
 		return
 	}
 	defer k.close()
-	if err := warm(k, m.size, min(e.Batch, e.ContextTokens)); err != nil {
+	if err := warm(k, m.size, min(e.Batch, e.ContextTokens), e.Threads); err != nil {
 		ready <- fmt.Errorf("warm up: %w", err)
 		return
 	}
@@ -173,13 +186,13 @@ func (e *Engine) work(ctx context.Context, l *loop, m *nativeModel, ready chan<-
 
 // warm computes a prompt and one token more, so that the first caller does not pay for pages and buffers that are
 // touched for the first time.
-func warm(m machine, words, batch int) error {
+func warm(m machine, words, batch, threads int) error {
 	prompt := make([]entry, batch)
 	for i := range prompt {
 		prompt[i] = entry{token: token(i % words), pos: i, last: i == batch-1}
 	}
 	defer m.Keep(0, 0)
-	if err := m.Decode(prompt, nil); err != nil {
+	if err := m.Decode(prompt, threads, nil); err != nil {
 		return err
 	}
 	p := m.Picker(llm.Sampling{}, nil)
@@ -189,7 +202,7 @@ func warm(m machine, words, batch int) error {
 		return err
 	}
 	m.Keep(0, batch-1)
-	return m.Decode([]entry{{token: t, pos: batch - 1, last: true}}, nil)
+	return m.Decode([]entry{{token: t, pos: batch - 1, last: true}}, threads, nil)
 }
 
 // Close ends every answer with ErrClosed, waits until nothing uses the model any more and frees it. It may be called
@@ -230,7 +243,7 @@ func (e *Engine) Generate(ctx context.Context, r llm.Request) iter.Seq2[llm.Piec
 	return func(yield func(llm.Piece, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		s, l, err := e.prepare(ctx, r)
+		s, l, err := e.prepare(ctx, r, false)
 		if err != nil {
 			yield(llm.Piece{}, err)
 			return
@@ -239,8 +252,39 @@ func (e *Engine) Generate(ctx context.Context, r llm.Request) iter.Seq2[llm.Piec
 	}
 }
 
+// Read implements llm.Generator. Its errors are those of Generate, and budget.ErrLate when the deadline of what nobody
+// waits for has passed, or something newer of the same conversation was asked for. What was read until then stays.
+// MaxTokens, where it is set, says how much of the context the answer will want, which decides how old a message may be
+// to be read; it defaults to what the last answer of any conversation was allowed.
+func (e *Engine) Read(ctx context.Context, r llm.Request) (llm.Reading, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s, l, err := e.prepare(ctx, r, true)
+	if err != nil {
+		return llm.Reading{}, err
+	}
+	l.answer(s, func(_ llm.Piece, e error) bool {
+		err = e
+		return e == nil
+	})
+	if err != nil {
+		return llm.Reading{}, err
+	}
+	return llm.Reading{Prompt: s.usage.Prompt, Cached: s.usage.Cached, Over: s.over}, nil
+}
+
+// Tokens returns how many tokens of answers were made since the engine was opened. It is safe for use at any time.
+func (e *Engine) Tokens() int {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	if e.loop == nil {
+		return 0
+	}
+	return int(e.loop.said.Load())
+}
+
 // prepare makes the tokens of a request.
-func (e *Engine) prepare(ctx context.Context, r llm.Request) (*sequence, *loop, error) {
+func (e *Engine) prepare(ctx context.Context, r llm.Request, reading bool) (*sequence, *loop, error) {
 	if ctx.Err() != nil {
 		return nil, nil, context.Cause(ctx)
 	}
@@ -249,44 +293,45 @@ func (e *Engine) prepare(ctx context.Context, r llm.Request) (*sequence, *loop, 
 	if e.model == nil {
 		return nil, nil, ErrClosed
 	}
-	form, err := newForm(r, e.model.lexicon)
-	if err != nil {
-		return nil, nil, err
+	ask := e.ask
+	text := newAnswerText(append(ask.template.stops(), r.Stop...))
+	var form *form
+	if !reading {
+		var err error
+		if form, err = newForm(r, e.model.lexicon); err != nil {
+			return nil, nil, err
+		}
+	}
+	if !reading {
+		e.reserve.Store(int64(r.MaxTokens))
+	} else if r.MaxTokens <= 0 {
+		r.MaxTokens = int(e.reserve.Load())
+	}
+	s := &sequence{
+		ctx: ctx, conversation: r.Conversation, sampling: r.Sampling, urgency: r.Urgency, form: form, most: r.MaxTokens,
+		reading: reading, out: make(chan llm.Piece, e.Ahead), slot: -1, text: text,
+	}
+	build := ask.build
+	if reading {
+		build = func(m []llm.Message, room int) (tokens []token, err error) {
+			tokens, s.closing, err = ask.unfinished(m, room)
+			return tokens, err
+		}
 	}
 	// At least half of the context is the prompt's, however long the answer may become; a quarter of it is the
 	// answer's if nobody says how long.
-	most, reserve := r.MaxTokens, r.MaxTokens
-	if most <= 0 {
-		most, reserve = e.ContextTokens, e.ContextTokens/4
+	reserve := r.MaxTokens
+	if s.most <= 0 {
+		s.most, reserve = e.ContextTokens, e.ContextTokens/4
 	}
-	tokens, err := e.ask.build(r.Messages, e.ContextTokens-min(reserve, e.ContextTokens/2))
+	tokens, err := build(r.Messages, e.ContextTokens-min(reserve, e.ContextTokens/2))
 	if errors.Is(err, llm.ErrTooLong) {
 		// A shorter answer is better than none.
-		tokens, err = e.ask.build(r.Messages, e.ContextTokens-e.ContextTokens/8)
+		tokens, err = build(r.Messages, e.ContextTokens-e.ContextTokens/8)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &sequence{
-		ctx: ctx, conversation: r.Conversation, sampling: r.Sampling, form: form, most: most, out: make(chan string, e.Ahead),
-		tokens: tokens, prompt: len(tokens), slot: -1,
-		text: newAnswerText(append(e.ask.template.stops(), r.Stop...)),
-	}
-	s.usage.Prompt = len(tokens)
+	s.tokens, s.prompt, s.usage.Prompt = tokens, len(tokens), len(tokens)
 	return s, e.loop, nil
-}
-
-// Read implements llm.Generator.
-func (e *Engine) Read(ctx context.Context, r llm.Request) (llm.Reading, error) {
-	r.MaxTokens = 1
-	var u llm.Reading
-	for p, err := range e.Generate(ctx, r) {
-		if err != nil {
-			return llm.Reading{}, err
-		}
-		if p.Usage != nil {
-			u.Prompt, u.Cached = p.Usage.Prompt, p.Usage.Cached
-		}
-	}
-	return u, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -17,18 +18,20 @@ import (
 // fakeMachine continues texts by a rule: what comes next depends on every token before it. So an answer is only right
 // if the memory of its sequence held exactly the right tokens, whatever else was in the batches.
 type fakeMachine struct {
-	t      testing.TB
-	memory [][]token
-	batch  []entry
-	mu     sync.Mutex
-	steps  []string      // What each step decoded: "seq×count …".
-	cost   time.Duration // Of each entry, on the clock of a synctest bubble.
-	rigid  bool          // Memory can only be removed as a whole, as that of recurrent models.
-	fail   error         // What the next step fails with.
-	open   int           // Pickers that are not closed.
+	t        testing.TB
+	memory   [][]token
+	batch    []entry
+	mu       sync.Mutex
+	steps    []string      // What each step decoded: "seq×count …".
+	threads  []int         // Of each step.
+	cost     time.Duration // Of each entry, on the clock of a synctest bubble.
+	rigid    bool          // Memory can only be removed as a whole, as that of recurrent models.
+	fail     error         // What the next step fails with.
+	open     int           // Pickers that are not closed.
+	restored int           // Memories that were saved before.
 }
 
-func (m *fakeMachine) Decode(batch []entry, stop func() bool) error {
+func (m *fakeMachine) Decode(batch []entry, threads int, stop func() bool) error {
 	m.batch = append(m.batch[:0], batch...)
 	counts := map[int]int{}
 	var order []int
@@ -51,6 +54,7 @@ func (m *fakeMachine) Decode(batch []entry, stop func() bool) error {
 	}
 	m.mu.Lock()
 	m.steps = append(m.steps, strings.Join(step, " "))
+	m.threads = append(m.threads, threads)
 	m.mu.Unlock()
 	err := m.fail
 	m.fail = nil
@@ -80,6 +84,28 @@ func (m *fakeMachine) Keep(seq, n int) bool {
 func (m *fakeMachine) Copy(from, to, n int) bool {
 	m.memory[to] = slices.Clone(m.memory[from])
 	return m.Keep(to, n)
+}
+
+func (m *fakeMachine) Save(seq int) []byte { return []byte(letters(m.memory[seq])) }
+
+func (m *fakeMachine) Restore(seq int, state []byte) bool {
+	m.memory[seq] = prompt(string(state))
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.restored++
+	return true
+}
+
+// LogProb says that every token is one of a hundred as likely ones, but what the rule says next, which is certain.
+func (m *fakeMachine) LogProb(i int, t token) float64 {
+	e := m.batch[i]
+	if !e.last {
+		m.t.Errorf("entry %d is asked for but was not marked", i)
+	}
+	if next(m.memory[e.seq][:e.pos+1]) == t {
+		return 0
+	}
+	return math.Log(0.01)
 }
 
 func (m *fakeMachine) Picker(llm.Sampling, *form) picker {
@@ -175,7 +201,7 @@ func startLoop(t *testing.T, slots int, options ...func(*loop, *fakeMachine)) (*
 // newSequence asks for the continuation of a text.
 func newSequence(ctx context.Context, conversation, text string, most, ahead int) *sequence {
 	p := prompt(text)
-	return &sequence{ctx: ctx, conversation: conversation, most: most, out: make(chan string, ahead), tokens: p, prompt: len(p)}
+	return &sequence{ctx: ctx, conversation: conversation, most: most, out: make(chan llm.Piece, ahead), tokens: p, prompt: len(p)}
 }
 
 // reply is all of an answer.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -116,34 +115,53 @@ func TestLoopKeepsConversations(t *testing.T) {
 
 func TestLoopIsFair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, _ := startLoop(t, 3, func(_ *loop, m *fakeMachine) { m.cost = time.Millisecond })
+		l, _ := startLoop(t, 4, func(_ *loop, m *fakeMachine) { m.cost = time.Millisecond })
 		talking := longText(t, 200)
-		var gaps []time.Duration
+		var began time.Time
+		n := 0
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			last := time.Now()
 			hear(t, l, newSequence(t.Context(), "talks", talking, 200, 8), func(string) bool {
-				gaps = append(gaps, time.Since(last))
-				last = time.Now()
+				if n == 0 {
+					began = time.Now()
+				}
+				if late := time.Since(began) - time.Duration(n)*pace; n >= opening && late > 0 {
+					t.Errorf("token %d comes %v after the voice wants it", n, late)
+				}
+				n++
 				return true
 			})
 		})
 		time.Sleep(50 * time.Millisecond)
 		wg.Go(func() { hear(t, l, newSequence(t.Context(), "long", strings.Repeat("z", 2000), 1, 8), nil) })
 		time.Sleep(50 * time.Millisecond)
-		began := time.Now()
+		start := time.Now()
 		short := hear(t, l, newSequence(t.Context(), "short", "quick question", 1, 8), func(string) bool { return true })
 		if short.err != nil {
 			t.Error(short.err)
 		}
-		// One step may be under way, and then 14 tokens need two shares of 8 beside the long prompt.
-		if d := time.Since(began); d > 17*3*time.Millisecond {
+		// One step may be under way, and then its 14 tokens are less than its half of the next.
+		if d := time.Since(start); d > 2*65*time.Millisecond {
 			t.Errorf("a short prompt took %v beside a long one", d)
 		}
+		// Who has heard nothing, or only the beginning of the first clause, is not held up for long by any of this.
+		var last time.Time
+		k := 0
+		fresh := hear(t, l, newSequence(t.Context(), "fresh", longText(t, 20), 20, 30), func(string) bool {
+			// A step is at most the chunk of 16 for prompts and one token for each who talks.
+			if gap := time.Since(last); k > 0 && k < opening && gap > 19*time.Millisecond {
+				t.Errorf("a long prompt made somebody in a first clause pause for %v", gap)
+			}
+			last = time.Now()
+			k++
+			return true
+		})
+		if fresh.err != nil || k != 20+1 { // the last is the end
+			t.Errorf("%d pieces, %v", k, fresh.err)
+		}
 		wg.Wait()
-		// A step is at most the chunk of 16 for prompts and one token for each who talks.
-		if worst := slices.Max(gaps[1:]); worst > 19*time.Millisecond {
-			t.Errorf("a long prompt made a speaker pause for %v", worst)
+		if n != 200+1 {
+			t.Errorf("who talks said %d tokens", n)
 		}
 	})
 }

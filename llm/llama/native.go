@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"unsafe"
@@ -322,6 +323,8 @@ type nativeMachine struct {
 	seq   [1]native.SeqId
 	armed bool // An abort callback is set.
 
+	threads int
+
 	candidates []native.TokenData // For the answers that have a form. Kept between steps.
 	choice     native.TokenDataArray
 }
@@ -362,7 +365,7 @@ func newMachine(m *nativeModel, o machineParams) (*nativeMachine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a context of %d × %d tokens: %w", o.sequences, o.contextTokens, because(err))
 	}
-	k := &nativeMachine{model: m, ctx: ctx, batch: native.BatchInit(int32(o.batch), 0, 1)}
+	k := &nativeMachine{model: m, ctx: ctx, threads: o.threads, batch: native.BatchInit(int32(o.batch), 0, 1)}
 	switch k.mem, err = native.GetMemory(ctx); {
 	case err != nil:
 	case k.mem == 0:
@@ -383,7 +386,11 @@ func (k *nativeMachine) close() {
 }
 
 // Decode implements machine.
-func (k *nativeMachine) Decode(batch []entry, stop func() bool) error {
+func (k *nativeMachine) Decode(batch []entry, threads int, stop func() bool) error {
+	if threads != k.threads {
+		native.SetNThreads(k.ctx, int32(threads), int32(threads))
+		k.threads = threads
+	}
 	k.batch.NTokens = 0
 	for _, e := range batch {
 		k.seq[0] = native.SeqId(e.seq)
@@ -436,13 +443,49 @@ func (k *nativeMachine) Copy(from, to, n int) bool {
 	return k.Keep(to, n)
 }
 
+// Save implements machine.
+func (k *nativeMachine) Save(seq int) []byte {
+	state := make([]byte, native.StateSeqGetSize(k.ctx, native.SeqId(seq)))
+	return state[:native.StateSeqGetData(k.ctx, state, native.SeqId(seq))]
+}
+
+// Restore implements machine.
+func (k *nativeMachine) Restore(seq int, state []byte) bool {
+	_, _ = native.MemorySeqRm(k.mem, native.SeqId(seq), -1, -1)
+	return len(state) > 0 && native.StateSeqSetData(k.ctx, state, native.SeqId(seq)) == uint64(len(state))
+}
+
+// logits returns how likely each token is after the i-th entry of the last batch, as logarithms without a common
+// factor. They are llama.cpp's, until the next batch.
+func (k *nativeMachine) logits(i int) []float32 {
+	logits, _ := native.GetLogitsIth(k.ctx, int32(i), k.model.size) // The context is there.
+	return logits
+}
+
+// LogProb implements machine.
+func (k *nativeMachine) LogProb(i int, t token) float64 {
+	logits := k.logits(i)
+	if int(t) >= len(logits) {
+		return math.Inf(-1)
+	}
+	most, sum := slices.Max(logits), 0.0
+	for _, v := range logits {
+		sum += math.Exp(float64(v - most))
+	}
+	return float64(logits[t]-most) - math.Log(sum)
+}
+
 // penaltyWindow is how many of an answer's last tokens a repeat penalty looks at.
 const penaltyWindow = 64
 
 // Picker implements machine.
 func (k *nativeMachine) Picker(s llm.Sampling, f *form) picker {
+	penalty := s.RepeatPenalty > 0 && s.RepeatPenalty != 1 && s.RepeatPenalty <= math.MaxFloat32
+	if f == nil && !penalty && !(s.Temperature > 0) {
+		return likeliest{k}
+	}
 	chain := native.SamplerChainInit(native.SamplerChainDefaultParams())
-	if s.RepeatPenalty > 0 && s.RepeatPenalty != 1 && s.RepeatPenalty <= math.MaxFloat32 {
+	if penalty {
 		native.SamplerChainAdd(chain, native.SamplerInitPenalties(int32(k.model.size), penaltyWindow, s.RepeatPenalty, 0, 0))
 	}
 	if !(s.Temperature > 0) { // Not a number is as good as 0.
@@ -466,6 +509,24 @@ func (k *nativeMachine) Picker(s llm.Sampling, f *form) picker {
 	native.SamplerChainAdd(chain, native.SamplerInitDist(seed))
 	return &nativePicker{machine: k, chain: chain, form: f}
 }
+
+// likeliest is the greedy picker. llama.cpp's would first make a list of the whole vocabulary.
+type likeliest struct{ k *nativeMachine }
+
+// Pick implements picker. Of several that are as likely it takes the first, as llama.cpp does.
+func (p likeliest) Pick(i int) (token, error) {
+	best := 0
+	logits := p.k.logits(i)
+	for t, v := range logits {
+		if v > logits[best] {
+			best = t
+		}
+	}
+	return token(best), nil
+}
+
+// Close implements picker.
+func (likeliest) Close() {}
 
 // maxTemperature is far beyond what still makes sense, and far from where floats end.
 const maxTemperature = 100

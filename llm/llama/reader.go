@@ -11,6 +11,7 @@ import (
 func (l *loop) answer(s *sequence, yield func(llm.Piece, error) bool) {
 	// The loop sees the end of ctx by itself while it works, but not while it sleeps.
 	context.AfterFunc(s.ctx, l.poke)
+	l.stage.overtake(s)
 	select {
 	case l.requests <- s:
 	case <-s.ctx.Done():
@@ -20,17 +21,22 @@ func (l *loop) answer(s *sequence, yield func(llm.Piece, error) bool) {
 		yield(llm.Piece{}, ErrClosed)
 		return
 	}
+	wanted := s.urgency.Wanted
 	for s.ctx.Err() == nil {
 		select {
-		case text, more := <-s.out:
+		case p, more := <-s.out:
 			if !more {
 				s.conclude(yield)
 				return
 			}
 			l.poke() // There is room again.
-			if !yield(llm.Piece{Text: text}, nil) {
+			if !yield(p, nil) {
 				return
 			}
+		case <-wanted:
+			wanted = nil
+			l.stage.overtake(s)
+			l.poke()
 		case <-s.ctx.Done():
 		}
 	}
@@ -43,7 +49,7 @@ func (s *sequence) conclude(yield func(llm.Piece, error) bool) {
 		yield(llm.Piece{}, s.err)
 		return
 	}
-	if s.rest != "" && !yield(llm.Piece{Text: s.rest}, nil) {
+	if s.rest.Text != "" && !yield(s.rest, nil) {
 		return
 	}
 	yield(llm.Piece{Usage: &s.usage}, nil)

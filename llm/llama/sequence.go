@@ -71,7 +71,7 @@ func (s *sequence) ahead(now time.Time) bool {
 // late reports whether nobody wants the sequence any more because its deadline has passed.
 func (s *sequence) late(now time.Time) bool {
 	u := s.due()
-	return u.Class != budget.Awaited && u.Wanted == nil && !u.Deadline.IsZero() && now.After(u.Deadline)
+	return u.Class != budget.Awaited && u.Wanted == nil && !u.Deadline.IsZero() && !now.Before(u.Deadline)
 }
 
 // sooner reports whether work of urgency u goes before that of v.
