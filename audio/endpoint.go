@@ -44,6 +44,7 @@ type Endpointer struct {
 	end     int64 // Of the last voiced frame of the turn.
 	last    int64 // end, refined by energy.
 	loud    bool  // Whether any of the turn was loud enough for that. A faint talker's turn is not.
+	paused  int64 // The silence before the last Resumed.
 }
 
 // hysteresis is how far below Threshold speech that has begun may fall.
@@ -84,13 +85,8 @@ func (e *Endpointer) Position() int64 { return e.position }
 // Talking returns whether a turn has begun and is not over.
 func (e *Endpointer) Talking() bool { return e.talking }
 
-// Quiet returns how long the talker has been silent, as Eager and Silence count it, or 0 outside of a turn.
-func (e *Endpointer) Quiet() time.Duration {
-	if !e.talking {
-		return 0
-	}
-	return Duration(int(e.position-e.end), e.rate())
-}
+// Paused returns how long the silence was that the last Resumed ended.
+func (e *Endpointer) Paused() time.Duration { return Duration(int(e.paused), e.rate()) }
 
 // Voiced returns whether the last frame held speech, be it part of a turn or not.
 func (e *Endpointer) Voiced() bool { return e.voiced }
@@ -126,6 +122,8 @@ func (e *Endpointer) speak() Event {
 	event := Resumed
 	if !e.talking {
 		e.talking, e.loud, e.start, event = true, false, e.runStart, Onset
+	} else {
+		e.paused = e.runStart - e.end
 	}
 	e.maybe = false
 	e.extend()

@@ -85,12 +85,18 @@ func TestEndpointerSettings(t *testing.T) {
 func TestEndpointerWaitsLongerWhenTold(t *testing.T) {
 	var e Endpointer
 	script(&e, "SS..........") // 320 ms of silence.
-	if got := e.Quiet(); got != 320*ms {
-		t.Errorf("quiet for %v, want 320ms", got)
-	}
 	e.Silence = time.Second
 	if got, want := script(&e, "......................"), []string{"done@21"}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v: 32 frames in all", got, want)
+	}
+}
+
+// Who goes on after a silence has paused.
+func TestEndpointerPaused(t *testing.T) {
+	var e Endpointer
+	script(&e, "SS..........SS") // 320 ms of silence, two frames of voice until that is certain
+	if got := e.Paused(); got != 320*ms {
+		t.Errorf("paused for %v, want 320ms", got)
 	}
 }
 
@@ -98,7 +104,7 @@ func TestEndpointerReset(t *testing.T) {
 	var e Endpointer
 	script(&e, "SSSS")
 	e.Reset()
-	if e.Talking() || e.Quiet() != 0 {
+	if e.Talking() {
 		t.Error("it is still talking after Reset")
 	}
 	if got, want := script(&e, "...................SS"), []string{"onset@20"}; !slices.Equal(got, want) {

@@ -128,11 +128,11 @@ func (l *listener) speaking() bool {
 
 // soFar returns the words of what is being said as far as they are known, and whether they are all.
 func (l *listener) soFar() (said []string, final bool) {
-	if l.eager != nil {
+	if l.ending != nil {
 		select {
-		case <-l.eager.done:
-			if l.eager.err == nil {
-				return words(l.eager.transcript.Text), true
+		case <-l.ending.pass.done:
+			if l.ending.pass.err == nil {
+				return words(l.ending.pass.transcript.Text), true
 			}
 		default:
 		}
@@ -147,6 +147,7 @@ func (l *listener) takeWord(now time.Time) error {
 	l.interrupt(now, l.limits)
 	l.floor.release() // for the next answer; this one is dropped as it comes
 	if l.goesOn() {
+		l.pauses.Add(l.ear.at(l.ear.ends.Start() - l.lastEnd))
 		l.again()
 	}
 	return l.started()

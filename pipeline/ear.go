@@ -69,7 +69,7 @@ func (e *ear) take(part audio.PCM) audio.PCM {
 
 // listen steps through the frames of pcm, which take has returned, and calls on for each, with what has happened in it.
 func (e *ear) listen(pcm audio.PCM, d *transport.Detection, now time.Time, on func(audio.Event) error) error {
-	e.ends.Threshold, e.ends.Silence = d.Threshold, d.Silence
+	e.ends.Threshold = d.Threshold
 	e.frame = append(e.frame, pcm...)
 	for len(e.frame) >= audio.VADFrame {
 		frame := e.frame[:audio.VADFrame]

@@ -138,6 +138,7 @@ type engines struct {
 	reads    []llm.Request // What the model was to read ahead.
 	read     time.Duration // How long that takes,
 	unread   int           // and how often it was stopped.
+	over     float32       // How likely the model finds it that the last message is complete.
 	tokens   int           // That the model has made.
 	heard    int
 	canceled int // Transcriptions that were stopped.
@@ -200,7 +201,7 @@ func (e *engines) Read(ctx context.Context, r llm.Request) (llm.Reading, error) 
 	e.mu.Unlock()
 	select {
 	case <-time.After(e.read):
-		return llm.Reading{}, nil
+		return llm.Reading{Over: e.over}, nil
 	case <-ctx.Done():
 		e.mu.Lock()
 		defer e.mu.Unlock()

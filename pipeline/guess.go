@@ -41,8 +41,11 @@ func (s *speculation) add(t speculation) {
 	s.tries, s.wasted, s.stood = s.tries+t.tries, s.wasted+t.wasted, s.stood || t.stood
 }
 
-// try begins a draft that answers the given words, unless there is one for the same words.
+// try begins a draft that answers the given words, unless there is one for the same words. On nil it does nothing.
 func (g *guess) try(words string) {
+	if g == nil {
+		return
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.over || words == "" || g.spent.tries >= g.tries {

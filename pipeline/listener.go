@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"riposte/budget"
+	"riposte/endpoint"
 	"riposte/transport"
 )
 
@@ -22,15 +23,16 @@ type listener struct {
 
 	item    string      // What is being said, between its onset and its end,
 	hearing *hearing    // the same, as it is heard,
-	eager   *pass       // and the closing pass over it, begun when it seemed to be over,
-	guess   *guess      // with the work on an answer to it.
-	spent   speculation // What earlier such work on it has cost.
+	ending  *ending     // and what is begun when it may be over.
+	spent   speculation // What earlier endings have cost.
 	spoke   int64       // Where it began, the padding before it included, for the caller's side.
 
-	challenge *challenge // What is being said while an answer is being given; nil without either.
+	pauses    endpoint.Pauses // That the caller makes.
+	challenge *challenge      // What is being said while an answer is being given; nil without either.
 
 	last     *turn        // The turn before it,
-	lastFrom int64        // and where the speech of that began.
+	lastFrom int64        // where the speech of that began,
+	lastEnd  int64        // and where it ended.
 	resumes  *turn        // That same turn, when what is being said goes on with it.
 	full     bool         // The caller was told that no more sound can be kept.
 	reading  func()       // Stops the model's reading of its instructions.
@@ -184,7 +186,9 @@ func (l *listener) configure(settings transport.Settings) error {
 		l.reading() // the old ones are not needed any more
 		l.reading = l.prepare(l.ctx, settings.Instructions)
 	}
-	l.guess.stop() // it was made by the old ones
+	if l.ending != nil {
+		l.ending.guess.stop() // it was made by the old ones
+	}
 	l.settings = settings
 	return nil
 }

@@ -36,6 +36,7 @@ type Session struct {
 	Call     transport.Call
 	Settings transport.Settings // What the call begins with.
 	VAD      audio.VAD          // This call's own.
+	Turns    TurnModel          // nil goes by words and silence alone.
 	STT      stt.Recognizer
 	LLM      llm.Generator
 	TTS      tts.Synthesizer

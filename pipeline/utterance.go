@@ -49,6 +49,7 @@ func (l *listener) sound(in transport.Sound) error {
 		if d == nil {
 			continue
 		}
+		l.ear.ends.Silence = l.silence(d)
 		if err := l.ear.listen(pcm, d, time.Now(), l.detected); err != nil {
 			return err
 		}
@@ -80,9 +81,9 @@ func (l *listener) noticed(event audio.Event) error {
 		return l.onset()
 	case audio.Maybe:
 		l.forget()
-		l.eager = l.finish(l.ctx, l.hearing, l.due(budget.STT))
-		l.guess = l.speculate(l.eager)
+		l.ending = l.end()
 	case audio.Resumed:
+		l.pauses.Add(l.ear.ends.Paused())
 		l.forget()
 	case audio.Done:
 		return l.decided()
@@ -131,8 +132,8 @@ func (l *listener) decided() error {
 	clock.Mark(budget.Received, received)
 	clock.Mark(budget.Decided, now)
 
-	if l.eager == nil {
-		l.eager = l.finish(l.ctx, l.hearing, l.due(budget.STT))
+	if l.ending == nil {
+		l.ending = &ending{pass: l.finish(l.ctx, l.hearing, l.due(budget.STT))}
 	}
 	if err := l.Call.Send(l.ctx, transport.SpeechStopped{Item: l.item, At: l.ear.at(l.ear.ends.Position())}); err != nil {
 		return err
@@ -161,16 +162,19 @@ func (l *listener) commit(in transport.Commit) error {
 	clock.Mark(budget.Received, now)
 	clock.Mark(budget.Decided, now)
 	respond := l.settings.Detection != nil && l.settings.Detection.Respond
-	l.eager = l.finish(l.ctx, l.hearing, clock.Due(l.Plan, budget.STT))
+	l.ending = &ending{pass: l.finish(l.ctx, l.hearing, clock.Due(l.Plan, budget.STT))}
 	return l.take(clock, respond)
 }
 
 // take makes what was said an item of the conversation and a turn.
 func (l *listener) take(clock *budget.Turn, respond bool) error {
-	t := &turn{clock: clock, item: l.item, hearing: l.eager, guess: l.guess, spent: l.spent, respond: respond, settings: l.settings}
+	t := &turn{
+		clock: clock, item: l.item, hearing: l.ending.pass, guess: l.ending.guess, spent: l.spent, respond: respond, settings: l.settings,
+	}
 	l.saying.end()
-	l.hearing.end(l.Session, l.eager)
-	l.hearing, l.eager, l.guess, l.spent = nil, nil, nil, speculation{}
+	l.hearing.end(l.Session, l.ending.pass)
+	l.ending.evidence.stop()
+	l.hearing, l.ending, l.spent = nil, nil, speculation{}
 	if l.resumes != nil {
 		t.replaces = l.resumes.item
 		l.history.remove(t.replaces)
@@ -179,7 +183,7 @@ func (l *listener) take(clock *budget.Turn, respond bool) error {
 			return err
 		}
 	}
-	l.last, l.lastFrom, l.resumes = t, l.ear.from, nil
+	l.last, l.lastFrom, l.lastEnd, l.resumes = t, l.ear.from, l.ear.voiced, nil
 	l.ear.commit()
 	l.item, l.full = "", false
 	previous, err := l.history.add(transport.Item{ID: t.item, Role: llm.User})
@@ -214,59 +218,10 @@ func (l *listener) again() {
 	l.begin()
 }
 
-// due returns when a stage has to be at its end if what is being said ends here.
-func (l *listener) due(s budget.Stage) time.Time {
-	captured, _ := l.ear.endOfSpeech()
-	return budget.NewTurn(captured).Due(l.Plan, s)
-}
-
-// speculate begins to work on an answer, in case that what was said so far is the whole turn: at once, if the recogniser
-// already knows all the words, and once its closing pass p has found others. It returns nil where there will be no answer,
-// or nothing to build it on: while it is not known what the caller has heard of the last answer.
-func (l *listener) speculate(p *pass) *guess {
-	tries := l.limits.Guesses - l.spent.tries
-	if tries <= 0 || !l.settings.Detection.Respond || l.isDraining() || len(l.live.all()) > 0 {
-		return nil
-	}
-	replaces := ""
-	if l.resumes != nil {
-		replaces = l.resumes.item
-	}
-	g := &guess{
-		session: l.Session, ctx: l.ctx, settings: l.settings, before: l.history.messages(l.settings.Instructions, replaces),
-		due: l.due(budget.LLM), tries: tries,
-	}
-	if h, ok := l.hearing.known(); ok && h.Speech >= l.ear.at(l.ear.voiced-l.ear.from)-unheard {
-		g.try(h.Text)
-	}
-	l.group.Go(func() error {
-		<-p.done
-		if p.err == nil {
-			g.try(p.transcript.Text)
-		}
-		return nil
-	})
-	return g
-}
-
-// unheard is how much of the caller's last sound a hypothesis may not have heard and still have all words: a syllable.
-const unheard = 150 * time.Millisecond
-
 // drop forgets what is being said.
 func (l *listener) drop() {
 	l.forget()
 	l.saying.end()
 	l.hearing.end(l.Session, nil)
 	l.item, l.hearing, l.resumes, l.spent, l.challenge = "", nil, nil, speculation{}, nil
-}
-
-// forget stops what was begun too early: the closing pass, and the work on an answer.
-func (l *listener) forget() {
-	l.guess.stop()
-	l.spent.add(l.guess.cost())
-	l.guess = nil
-	if l.eager != nil {
-		l.eager.stop()
-		l.eager = nil
-	}
 }

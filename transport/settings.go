@@ -25,10 +25,21 @@ type Settings struct {
 type Detection struct {
 	Threshold float32       // Speech probability from which sound counts as speech.
 	Padding   time.Duration // Sound before the speech that is listened to as well.
-	Silence   time.Duration // How much silence ends a turn.
+	Silence   time.Duration // How much silence ends a turn; 0 goes by what is said and how.
+	Eagerness Eagerness     // For Silence 0: how soon.
 	Respond   bool          // Answer every turn.
 	Interrupt bool          // Speech ends the answer that is being given.
 }
+
+// Eagerness is how soon a turn is taken to be over where that is not clear.
+type Eagerness string
+
+// The degrees of eagerness. Empty means Medium.
+const (
+	Low    Eagerness = "low"
+	Medium Eagerness = "medium"
+	High   Eagerness = "high"
+)
 
 // Item is a message in a conversation.
 type Item struct {

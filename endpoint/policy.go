@@ -1,0 +1,88 @@
+package endpoint
+
+import (
+	"math"
+	"time"
+)
+
+// Policy turns signals into a wait. Its zero value is ready to use.
+type Policy struct {
+	Shortest time.Duration // The wait when everything says that the turn is over. It defaults to 200 ms.
+	Usual    time.Duration // The wait when nothing says anything. It defaults to 500 ms.
+	Longest  time.Duration // The wait when the sentence is open. It defaults to 1,600 ms.
+	Weights  *Weights      // How much each signal counts. It defaults to DefaultWeights.
+}
+
+// Weights are those of a logistic regression: the log-odds that the turn is over are their sum, each signal's times its
+// weight. A signal that is not known adds nothing.
+type Weights struct {
+	Bias     float64
+	Sound    float64 // For the log-odds by the sound.
+	Over     float64 // For the log-odds by the language model.
+	Complete float64 // For a text that needs no more,
+	Open     float64 // and for one that cannot end so, which is negative.
+}
+
+// DefaultWeights were fitted to recordings of read and spontaneous speech; `riposte bench endpoint` shows what they are worth.
+var DefaultWeights = Weights{Bias: 0, Sound: 0.8, Over: 0.6, Complete: 3, Open: -3}
+
+// Wait returns how much silence, from the last voiced sample on, ends the turn. pauses are those that the caller has made.
+func (p Policy) Wait(s Signals, pauses *Pauses) time.Duration {
+	p = p.withDefaults()
+	f := formOf(s.Text)
+	if f == spelling {
+		return max(p.Longest, pauses.Longest()*5/4)
+	}
+	return p.wait(p.Weights.over(s, f), pauses)
+}
+
+// wait returns the wait for a turn that is over with the probability q: the shortest from 0.95 on, the usual at a half and the
+// longest below 0.1. Who makes longer pauses inside of turns than usual is given time for them.
+func (p Policy) wait(q float64, pauses *Pauses) time.Duration {
+	usual := min(max(p.Usual, pauses.Usual()*5/4), p.Longest)
+	between := func(a, b time.Duration, share float64) time.Duration {
+		return a + time.Duration(float64(b-a)*min(max(share, 0), 1))
+	}
+	if q >= 0.5 {
+		return between(usual, min(p.Shortest, usual), (q-0.5)/(sure-0.5))
+	}
+	return between(p.Longest, usual, (q-unsure)/(0.5-unsure))
+}
+
+// sure and unsure are the probabilities from which a turn is as good as over, or as good as not.
+const (
+	sure   = 0.95
+	unsure = 0.1
+)
+
+// over returns the probability that the turn is over.
+func (w *Weights) over(s Signals, f form) float64 {
+	odds := w.Bias
+	if s.Sound.known {
+		odds += w.Sound * s.Sound.odds
+	}
+	if s.Over.known {
+		odds += w.Over * s.Over.odds
+	}
+	switch f {
+	case complete:
+		odds += w.Complete
+	case open:
+		odds += w.Open
+	}
+	return 1 / (1 + math.Exp(-odds))
+}
+
+func (p Policy) withDefaults() Policy {
+	or := func(d, to time.Duration) time.Duration {
+		if d == 0 {
+			return to
+		}
+		return d
+	}
+	p.Shortest, p.Usual, p.Longest = or(p.Shortest, 200*time.Millisecond), or(p.Usual, 500*time.Millisecond), or(p.Longest, 1600*time.Millisecond)
+	if p.Weights == nil {
+		p.Weights = &DefaultWeights
+	}
+	return p
+}

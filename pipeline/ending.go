@@ -1,0 +1,114 @@
+package pipeline
+
+import (
+	"time"
+
+	"riposte/budget"
+	"riposte/endpoint"
+	"riposte/llm"
+	"riposte/stt"
+	"riposte/transport"
+)
+
+// ending is what is begun when the caller falls silent, in case that the turn is over: the closing pass over what was said, a
+// search for evidence that the turn is over, and the work on an answer.
+type ending struct {
+	pass     *pass
+	evidence *evidence // nil where silence alone decides.
+	guess    *guess    // nil where there will be no answer, or where it cannot be begun yet.
+}
+
+// end begins an ending.
+func (l *listener) end() *ending {
+	e := &ending{pass: l.finish(l.ctx, l.hearing, l.due(budget.STT))}
+	d := l.settings.Detection
+	if d.Silence == 0 && l.challenge == nil {
+		e.evidence = l.gather(l.ctx, l.ear.speech())
+	}
+	if len(l.live.all()) > 0 {
+		return e // it is not known yet what the caller will have heard of the last answer
+	}
+	replaces := ""
+	if l.resumes != nil {
+		replaces = l.resumes.item
+	}
+	before := l.history.messages(l.settings.Instructions, replaces)
+	if tries := l.limits.Guesses - l.spent.tries; tries > 0 && d.Respond && !l.isDraining() {
+		e.guess = &guess{session: l.Session, ctx: l.ctx, settings: l.settings, before: before, due: l.due(budget.LLM), tries: tries}
+	}
+	if h, ok := l.hearing.known(); ok && l.whole(h) {
+		e.guess.try(h.Text)
+	}
+	l.group.Go(func() error {
+		<-e.pass.done
+		if e.pass.err == nil && e.pass.transcript.Text != "" {
+			text := e.pass.transcript.Text
+			e.evidence.ask(l.Session, append(before[:len(before):len(before)], llm.Message{Role: llm.User, Text: text}))
+			e.guess.try(text)
+		}
+		return nil
+	})
+	return e
+}
+
+// whole reports whether a hypothesis has heard all that was voiced, but for the rest of a syllable.
+func (l *listener) whole(h stt.Hypothesis) bool {
+	const syllable = 150 * time.Millisecond
+	return h.Speech >= l.ear.at(l.ear.voiced-l.ear.from)-syllable
+}
+
+// silence returns how much of it ends the turn, by all that is known.
+func (l *listener) silence(d *transport.Detection) time.Duration {
+	if d.Silence > 0 {
+		return d.Silence
+	}
+	var s endpoint.Signals
+	if l.ending != nil {
+		text := l.ending.text()
+		if h, ok := l.hearing.known(); text == "" && ok {
+			text = h.Text
+		}
+		s = l.ending.evidence.signals(text)
+	}
+	return policy(d).Wait(s, &l.pauses)
+}
+
+// text returns what the closing pass has heard, once it has.
+func (e *ending) text() string {
+	select {
+	case <-e.pass.done:
+		return e.pass.transcript.Text
+	default:
+		return ""
+	}
+}
+
+// due returns when a stage has to be at its end if what is being said ends here.
+func (l *listener) due(s budget.Stage) time.Time {
+	captured, _ := l.ear.endOfSpeech()
+	return budget.NewTurn(captured).Due(l.Plan, s)
+}
+
+// forget stops an ending that was none.
+func (l *listener) forget() {
+	e := l.ending
+	if e == nil {
+		return
+	}
+	l.ending = nil
+	e.pass.stop()
+	e.evidence.stop()
+	e.guess.stop()
+	l.spent.add(e.guess.cost())
+}
+
+// policy returns how the settings want turns to end where silence alone does not decide.
+func policy(d *transport.Detection) endpoint.Policy {
+	switch d.Eagerness {
+	case transport.Low:
+		return endpoint.Policy{Usual: 800 * time.Millisecond, Longest: 3 * time.Second}
+	case transport.High:
+		return endpoint.Policy{Usual: 350 * time.Millisecond, Longest: 900 * time.Millisecond}
+	}
+	return endpoint.Policy{}
+}
