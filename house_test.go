@@ -29,7 +29,7 @@ var house = map[string][]string{
 	"pipeline":           {"audio", "budget", "endpoint", "llm", "stt", "tts", "transport"},
 	"transport/realtime": {"audio", "budget", "llm", "transport"},
 	"caller":             {"audio"},
-	"bench":              {"audio", "caller", "stt/wer", "tts"},
+	"bench":              {"audio", "caller", "llm", "stt/wer", "tts"},
 	"web":                {},
 
 	"audio/mel":       {},
@@ -48,7 +48,7 @@ var house = map[string][]string{
 	"native/onnx/onnxtest": {},
 
 	"cmd/riposte": {
-		"audio", "audio/silero", "bench", "budget", "caller", "llm", "llm/llama", "native", "native/console", "native/onnx", "pipeline",
+		"audio", "audio/silero", "audio/smartturn", "bench", "budget", "caller", "llm", "llm/llama", "native", "native/console", "native/onnx", "pipeline",
 		"stt/whisper", "transport", "transport/realtime", "tts", "tts/piper", "web",
 	},
 }

@@ -31,9 +31,17 @@ type TurnsResult struct {
 	Verdicts    map[string]int         `json:"verdicts"`
 	WER         float64                `json:"wer"`
 	WERByKind   map[string]float64     `json:"wer_by_kind"`
+	Guesses     Guesses                `json:"guesses"`
 	Cutoffs     int                    `json:"cutoffs"` // Answers that the service began before the caller was done, and gave up.
 	Machine     Machine                `json:"machine"`
 	Seed        uint64                 `json:"seed"`
+}
+
+// Guesses sums up the answers that the service began before it was certain that the caller was done.
+type Guesses struct {
+	Tries  int `json:"tries"`
+	Stood  int `json:"stood"`         // Turns that were answered by one of them.
+	Wasted int `json:"wasted_tokens"` // Tokens of those that were thrown away.
 }
 
 // Run holds the conversation. A turn that fails is counted, and the conversation goes on with a new call; the error is one
@@ -92,6 +100,11 @@ func (b *Turns) Run(ctx context.Context) (TurnsResult, error) {
 			continue
 		}
 		platform = append(platform, turn.Report.Total)
+		r.Guesses.Tries += turn.Report.Guesses.Tries
+		r.Guesses.Wasted += turn.Report.Guesses.Wasted
+		if turn.Report.Guesses.Stood {
+			r.Guesses.Stood++
+		}
 		r.Verdicts[turn.Report.Verdict]++
 		for name, took := range turn.Report.Stages {
 			stages[name] = append(stages[name], took)

@@ -232,7 +232,7 @@ func newAccount(e serverEvent) account {
 		response: e.ResponseID, items: e.ItemIDs, said: strings.TrimSpace(e.Transcript), heard: strings.TrimSpace(e.Answer), goesOn: e.Continued,
 		report: Report{
 			Stages: durations(e.Stages), Shares: durations(e.Shares), Marks: durations(e.Marks),
-			Total: milliseconds(e.Total), Verdict: e.Verdict, Blame: e.Blame,
+			Total: milliseconds(e.Total), Verdict: e.Verdict, Blame: e.Blame, Guesses: e.Guesses,
 		},
 	}
 }

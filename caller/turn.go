@@ -32,4 +32,12 @@ type Report struct {
 	Total   time.Duration            // From the last voiced sample to the first audible one that left.
 	Verdict string                   // "met", "masked" or "over".
 	Blame   string                   // The stage that took too long, or empty.
+	Guesses Guesses
+}
+
+// Guesses are the answers that the server began before it was certain that the caller was done.
+type Guesses struct {
+	Tries  int  `json:"tries"`         // How many there were,
+	Stood  bool `json:"stood"`         // whether one of them was given,
+	Wasted int  `json:"wasted_tokens"` // and how many tokens went into those that were not.
 }

@@ -37,6 +37,7 @@ type serverEvent struct {
 	Shares    map[string]float64 `json:"shares_ms"`
 	Marks     map[string]float64 `json:"marks_ms"`
 	Total     float64            `json:"total_ms"`
+	Guesses   Guesses            `json:"guesses"`
 }
 
 type serverResponse struct {

@@ -11,6 +11,7 @@ const (
 	LLM Kind = "llm" // Text to text: llama.cpp.
 	TTS Kind = "tts" // Text to speech: Piper on ONNX Runtime.
 	VAD Kind = "vad" // Speech or not: ONNX Runtime.
+	End Kind = "end" // Whether a turn is over, by its sound: ONNX Runtime.
 )
 
 // Model is a model that set-up can provide.
@@ -123,7 +124,7 @@ func Models() []Model {
 			make:     copied{{"silero_vad/data/silero_vad_16k_op15.onnx"}},
 		},
 		{
-			Name: "smart-turn-v3.2", Kind: VAD, Licence: "BSD-2-Clause",
+			Name: "smart-turn-v3.2", Kind: End, Licence: "BSD-2-Clause", Default: true, Test: true,
 			About:    "Smart Turn 3.2: whether the caller has finished, from the sound of the last 8 s",
 			Files:    []File{{"smart-turn-v3.2-cpu.onnx", 8679182, "2bb026316b14a660486a75b1733cd3fbab8c2fd0314dc9af7be49f8cca967e4f"}},
 			packages: []Package{smartTurn},

@@ -261,7 +261,7 @@ func TestPins(t *testing.T) {
 		}
 		packages = append(packages, m.packages...)
 	}
-	for _, kind := range []Kind{STT, LLM, TTS, VAD} {
+	for _, kind := range []Kind{STT, LLM, TTS, VAD, End} {
 		n := 0
 		for _, m := range Models() {
 			if m.Kind == kind && m.Default {

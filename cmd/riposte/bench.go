@@ -20,8 +20,10 @@ import (
 
 // benchCmd is what can be measured.
 type benchCmd struct {
-	TTS   benchTTSCmd   `cmd:"" name:"tts" help:"Let the voice speak fixed sentences, and measure how soon it is heard and how its sound fits together."`
-	Turns benchTurnsCmd `cmd:"" help:"Hold a conversation with recorded speech and measure every turn at the caller."`
+	LLM    benchLLMCmd    `cmd:"" name:"llm" help:"Let the model answer fixed prompts, for one caller and for four, and measure how soon it begins and how fast it goes on."`
+	Models benchModelsCmd `cmd:"" help:"Measure every chat model that is here: time to load, first text, speed, memory."`
+	TTS    benchTTSCmd    `cmd:"" name:"tts" help:"Let the voice speak fixed sentences, and measure how soon it is heard and how its sound fits together."`
+	Turns  benchTurnsCmd  `cmd:"" help:"Hold a conversation with recorded speech and measure every turn at the caller."`
 }
 
 // benchTurnsCmd measures turns.
@@ -101,6 +103,8 @@ func showTurns(out io.Writer, r bench.TurnsResult) error {
 	}
 	fmt.Fprintf(out, "\n%d turns, %d failed; met %d, masked %d, over %d; %d answers begun too early and given up\n",
 		r.Turns, r.Failed, r.Verdicts["met"], r.Verdicts["masked"], r.Verdicts["over"], r.Cutoffs)
+	fmt.Fprintf(out, "answers begun before the turn was over: %d, of which %d were given and %d tokens thrown away\n",
+		r.Guesses.Tries, r.Guesses.Stood, r.Guesses.Wasted)
 	fmt.Fprintf(out, "word error rate %.1f %%", 100*r.WER)
 	kinds := make([]string, 0, len(r.WERByKind))
 	for kind := range r.WERByKind {

@@ -80,7 +80,12 @@ func (c *doctorCmd) examine(ctx context.Context) func(yield func(finding) bool) 
 			func() finding { return gpuBuilds(store, gpu) },
 			func() finding { return c.gpuDevices(store, gpu) },
 		}
-		for what, name := range map[string]string{"stt model": c.STT.Model, "llm model": c.LLM.Model, "tts voice": c.TTS.Voice, "vad model": c.VAD.Model} {
+		for what, name := range map[string]string{
+			"stt model": c.STT.Model, "llm model": c.LLM.Model, "tts voice": c.TTS.Voice, "vad model": c.VAD.Model, "turn model": c.VAD.Turn,
+		} {
+			if name == "" {
+				continue // it is optional
+			}
 			checks = append(checks, func() finding {
 				return pathFinding(what, func() (string, error) { return modelFile(store, name) })
 			})

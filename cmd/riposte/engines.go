@@ -11,19 +11,26 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"riposte/audio/silero"
+	"riposte/audio/smartturn"
+	"riposte/budget"
 	"riposte/llm/llama"
 	"riposte/native"
 	"riposte/native/onnx"
 	"riposte/stt/whisper"
+	"riposte/tts"
 	"riposte/tts/piper"
 )
 
-// engines are the four that every call shares. This file is the only place that names them.
+// engines are the four that every call shares, and what shares the cores among them. This file is the only place that names
+// them.
 type engines struct {
+	executor *budget.Executor
+
 	stt *whisper.Engine
 	llm *llama.Engine
 	tts *piper.Engine
 	vad *silero.Engine
+	end *smartturn.Engine // nil where no model is set.
 }
 
 // openEngines loads everything and warms it up, side by side. The error names each model that cannot be had and what to do.
@@ -34,9 +41,11 @@ func openEngines(ctx context.Context, s *settings, log *slog.Logger) (*engines, 
 		return nil, err
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	for name, open := range map[string]func(context.Context) error{
-		"stt": e.stt.Open, "llm": e.llm.Open, "tts": e.tts.Open, "vad": e.vad.Open,
-	} {
+	all := map[string]func(context.Context) error{"stt": e.stt.Open, "llm": e.llm.Open, "tts": e.tts.Open, "vad": e.vad.Open}
+	if e.end != nil {
+		all["end of turn"] = e.end.Open
+	}
+	for name, open := range all {
 		g.Go(func() error {
 			if err := open(ctx); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
@@ -50,6 +59,18 @@ func openEngines(ctx context.Context, s *settings, log *slog.Logger) (*engines, 
 		return nil, err
 	}
 	return e, nil
+}
+
+// rehearse speaks what the service itself may say, so that the voice has it ready. It gives way to everything else, and ends
+// with ctx.
+func (e *engines) rehearse(ctx context.Context, speed float32, texts ...string) {
+	for _, text := range texts {
+		for _, err := range e.tts.Speak(ctx, text, tts.Options{Speed: speed, Urgency: budget.Urgency{Class: budget.Speculative}}) {
+			if err != nil {
+				break // it will be spoken when it is needed
+			}
+		}
+	}
 }
 
 // engines finds the libraries and models that the settings name.
@@ -80,6 +101,15 @@ func (s *settings) engines(log *slog.Logger) (*engines, error) {
 			return nil, err
 		}
 	}
+	cores := &budget.Executor{Cores: s.Cores}
+	var end *smartturn.Engine
+	if s.VAD.Turn != "" {
+		file, err := modelFile(store, s.VAD.Turn)
+		if err != nil {
+			return nil, err
+		}
+		end = &smartturn.Engine{Model: file, Runtime: runtime, Executor: cores}
+	}
 	layers := s.LLM.GPULayers
 	if gpu == native.NoGPU {
 		layers = 0
@@ -89,13 +119,19 @@ func (s *settings) engines(log *slog.Logger) (*engines, error) {
 		conversations = s.Calls.Max
 	}
 	return &engines{
-		stt: &whisper.Engine{Model: files[0], Threads: s.STT.Threads, States: s.STT.States, Language: s.call().Language, Log: log},
+		executor: cores,
+		stt: &whisper.Engine{
+			Model: files[0], Threads: s.STT.Threads, States: s.STT.States, Language: s.call().Language, Executor: cores, Log: log,
+		},
 		llm: &llama.Engine{
 			LibDir: llamaDir, Model: files[1], Threads: threads(s.LLM.Threads), ContextTokens: s.LLM.Context,
-			Conversations: conversations, GPULayers: layers, Devices: s.LLM.Devices, TensorSplit: s.LLM.Split, Log: log,
+			Conversations: conversations, GPULayers: layers, Devices: s.LLM.Devices, TensorSplit: s.LLM.Split, Executor: cores, Log: log,
 		},
-		tts: &piper.Engine{Model: files[2], Runtime: runtime, Speaker: s.TTS.Speaker, Threads: s.TTS.Threads, Log: log},
+		tts: &piper.Engine{
+			Model: files[2], Runtime: runtime, Speaker: s.TTS.Speaker, Threads: s.TTS.Threads, CacheBytes: orNone(s.TTS.Cache), Executor: cores, Log: log,
+		},
 		vad: &silero.Engine{Model: files[3], Runtime: runtime},
+		end: end,
 	}, nil
 }
 
@@ -116,4 +152,7 @@ func (e *engines) close() {
 	e.llm.Close()
 	e.tts.Close()
 	e.vad.Close()
+	if e.end != nil {
+		e.end.Close()
+	}
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"riposte/pipeline"
-	"riposte/stt"
 	"riposte/transport"
 	"riposte/transport/realtime"
 	"riposte/web"
@@ -78,6 +77,11 @@ func (s *service) serve(ctx context.Context, listener net.Listener, ready func()
 	defer s.engines.close()
 	s.status.Set(web.Ready)
 	s.log.Info("ready", "realtime", "ws://"+listener.Addr().String()+"/v1/realtime", "after", time.Since(began).Round(time.Millisecond))
+	rehearsal, stop := context.WithCancel(ctx)
+	var rehearsed sync.WaitGroup
+	rehearsed.Go(func() { s.engines.rehearse(rehearsal, s.settings.TTS.Speed, s.settings.Talk.Apology) })
+	defer rehearsed.Wait()
+	defer stop()
 	if ready != nil {
 		ready()
 	}
@@ -121,8 +125,12 @@ func (s *service) hold(ctx context.Context, call transport.Call, settings transp
 		return err
 	}
 	defer vad.Close()
+	var end pipeline.TurnModel // a nil engine would be none
+	if s.engines.end != nil {
+		end = s.engines.end
+	}
 	session := pipeline.Session{
-		Call: call, Settings: settings, VAD: vad, STT: stt.Whole(s.engines.stt.Transcribe), LLM: s.engines.llm, TTS: s.engines.tts,
+		Call: call, Settings: settings, VAD: vad, Turns: end, STT: s.engines.stt, LLM: s.engines.llm, TTS: s.engines.tts,
 		Plan: s.settings.plan(), Limits: s.settings.limits(), Apology: s.settings.Talk.Apology, Drain: s.drain, Log: s.log,
 	}
 	err = session.Run(ctx)

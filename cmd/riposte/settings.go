@@ -27,6 +27,7 @@ type settings struct {
 
 	Listen  string   `default:"127.0.0.1:8080" help:"Address to serve on. Only this machine can reach the default." group:"service"`
 	Origins []string `placeholder:"ORIGIN" help:"Web pages of these origins may connect, besides our own; * is any." group:"service"`
+	Cores   int      `default:"0" help:"Cores that the engines share; 0 is all. What else the service does takes a few percent of one." group:"service"`
 	Cache   string   `placeholder:"DIR" help:"Folder of native libraries and models. Empty means $XDG_CACHE_HOME/riposte or ~/.cache/riposte." group:"service"`
 
 	Log struct {
@@ -53,15 +54,18 @@ type settings struct {
 		Apology      string        `default:"Sorry, something went wrong. Please say that again." help:"Spoken when a turn cannot be answered. Empty for silence." group:"talk"`
 		Threshold    float32       `default:"0.5" help:"Speech probability from which sound counts as speech." group:"talk"`
 		Padding      time.Duration `default:"300ms" help:"Sound before speech that is listened to as well." group:"talk"`
-		Silence      time.Duration `default:"400ms" help:"Silence that ends a caller's turn." group:"talk"`
+		Silence      time.Duration `default:"0" help:"Silence that ends a caller's turn; 0 goes by what is said and how." group:"talk"`
+		Eagerness    string        `default:"medium" enum:"low,medium,high" help:"How soon a turn is taken to be over where that is not clear: low, medium or high." group:"talk"`
+		Guesses      int           `default:"3" help:"Answers that may be begun for one turn while it is not certain that it is over; 0 for none." group:"talk"`
+		Commit       time.Duration `default:"300ms" help:"Speech over an answer that interrupts it, whatever it says; words do so sooner, a mm-hm later or not at all." group:"talk"`
 		Unheard      time.Duration `default:"700ms" help:"Who goes on talking before this much of an answer was heard is taken to go on with the turn, not to interrupt." group:"talk"`
 	} `embed:"" prefix:"talk-"`
 
 	STT struct {
 		Model    string `default:"whisper-tiny.en-q8_0" help:"Whisper model: a name from riposte models, or a ggml file." group:"stt"`
 		Language string `default:"en" help:"Language of the callers, such as en; auto lets a multilingual model find out." group:"stt"`
-		Threads  int    `default:"1" help:"Threads for one transcription. Two shorten it while both cores are idle; one leaves the other core to the model and the voice." group:"stt"`
-		States   int    `default:"0" help:"Transcriptions at once; 0 is the cores divided by the threads." group:"stt"`
+		Threads  int    `default:"2" help:"Most threads for one pass: it takes as many as there are cores idle." group:"stt"`
+		States   int    `default:"0" help:"Passes at once; 0 is one for each core." group:"stt"`
 	} `embed:"" prefix:"stt-"`
 
 	LLM struct {
@@ -86,11 +90,13 @@ type settings struct {
 		Voice   string  `default:"piper-en_us-joe-medium" help:"Piper voice: a name from riposte models, or an .onnx file with its .onnx.json beside it." group:"tts"`
 		Speaker string  `help:"Speaker of a voice that has several, by name or number; empty is the first." group:"tts"`
 		Threads int     `default:"1" help:"Threads for one clause. More are faster on idle cores only." group:"tts"`
+		Cache   int     `default:"16777216" help:"Sound of what was spoken that is kept, to be spoken again at once, in bytes; 0 keeps none." group:"tts"`
 		Speed   float32 `default:"1" help:"1 is the voice's own pace, 1.5 half as fast again." group:"tts"`
 	} `embed:"" prefix:"tts-"`
 
 	VAD struct {
 		Model string `default:"silero-vad" help:"Silero model: a name from riposte models, or an .onnx file." group:"vad"`
+		Turn  string `default:"smart-turn-v3.2" help:"Smart Turn model, which hears whether a turn is over: a name from riposte models, or an .onnx file; empty for none." group:"vad"`
 	} `embed:"" prefix:"vad-"`
 
 	Budget struct {
@@ -134,8 +140,13 @@ func (s *settings) Validate() error {
 	check(s.Calls.Grace >= 0, "calls-grace is %v: it must not be negative", s.Calls.Grace)
 	check(s.Talk.Threshold > 0 && s.Talk.Threshold <= 1, "talk-threshold is %v: it must be above 0 and at most 1", s.Talk.Threshold)
 	check(s.Talk.Padding >= 0 && s.Talk.Padding <= 5*time.Second, "talk-padding is %v: it must be 0 to 5s", s.Talk.Padding)
-	check(s.Talk.Silence >= 100*time.Millisecond && s.Talk.Silence <= 10*time.Second, "talk-silence is %v: it must be 100ms to 10s", s.Talk.Silence)
+	check(s.Talk.Silence == 0 || s.Talk.Silence >= 100*time.Millisecond && s.Talk.Silence <= 10*time.Second,
+		"talk-silence is %v: it must be 100ms to 10s, or 0 to go by what is said", s.Talk.Silence)
+	check(s.Talk.Commit > 0, "talk-commit is %v: it must be more than 0", s.Talk.Commit)
 	check(s.Talk.Unheard > 0, "talk-unheard is %v: it must be more than 0", s.Talk.Unheard)
+	check(s.Cores >= 0, "cores is %d: it must not be negative", s.Cores)
+	check(s.Talk.Guesses >= 0, "talk-guesses is %d: it must not be negative", s.Talk.Guesses)
+	check(s.TTS.Cache >= 0, "tts-cache is %d: it must not be negative", s.TTS.Cache)
 	check(s.STT.Threads >= 1, "stt-threads is %d: it must be at least 1", s.STT.Threads)
 	check(s.STT.States >= 0, "stt-states is %d: it must not be negative", s.STT.States)
 	check(s.LLM.Threads >= 0 && s.LLM.Conversations >= 0, "llm-threads and llm-conversations must not be negative")
@@ -157,7 +168,17 @@ func (s *settings) plan() budget.Plan {
 }
 
 func (s *settings) limits() pipeline.Limits {
-	return pipeline.Limits{Utterance: s.Calls.Longest, Lead: s.Calls.Lead, Ahead: s.Calls.Ahead, Unheard: s.Talk.Unheard}
+	return pipeline.Limits{
+		Utterance: s.Calls.Longest, Lead: s.Calls.Lead, Ahead: s.Calls.Ahead, Unheard: s.Talk.Unheard, Commit: s.Talk.Commit, Guesses: orNone(s.Talk.Guesses),
+	}
+}
+
+// orNone returns n, or what means none where 0 would mean a default.
+func orNone(n int) int {
+	if n == 0 {
+		return -1
+	}
+	return n
 }
 
 func (s *settings) wire() realtime.Limits {
@@ -180,7 +201,8 @@ func (s *settings) call() transport.Settings {
 			RepeatPenalty: s.LLM.RepeatPenalty, Seed: s.LLM.Seed,
 		},
 		Detection: &transport.Detection{
-			Threshold: s.Talk.Threshold, Padding: s.Talk.Padding, Silence: s.Talk.Silence, Respond: true, Interrupt: true,
+			Threshold: s.Talk.Threshold, Padding: s.Talk.Padding, Silence: s.Talk.Silence, Eagerness: transport.Eagerness(s.Talk.Eagerness),
+			Respond: true, Interrupt: true,
 		},
 	}
 }

@@ -2,6 +2,7 @@ package realtime
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -53,9 +54,11 @@ type transcription struct {
 	Prompt   string `json:"prompt,omitempty"`
 }
 
-// turnDetection is server_vad. Its times are milliseconds.
+// turnDetection is server_vad, which goes by silence alone, or semantic_vad, which goes by what is said and how. Its times
+// are milliseconds.
 type turnDetection struct {
 	Type              string   `json:"type"`
+	Eagerness         *string  `json:"eagerness,omitempty"`
 	Threshold         *float32 `json:"threshold,omitempty"`
 	PrefixPadding     *int     `json:"prefix_padding_ms,omitempty"`
 	Silence           *int     `json:"silence_duration_ms,omitempty"`
@@ -89,14 +92,44 @@ func newSession(id, model, voice string, s transport.Settings) session {
 		},
 	}
 	if d := s.Detection; d != nil {
-		padding, silence := int(d.Padding.Milliseconds()), int(d.Silence.Milliseconds())
-		respond, interrupt, threshold := d.Respond, d.Interrupt, d.Threshold
-		out.Audio.Input.TurnDetection = &turnDetection{
-			Type: "server_vad", Threshold: &threshold, PrefixPadding: &padding, Silence: &silence,
-			CreateResponse: &respond, InterruptResponse: &interrupt,
+		kind := serverVAD
+		if d.Silence == 0 {
+			kind = semanticVAD
 		}
+		out.Audio.Input.TurnDetection = &turnDetection{Type: kind}
+		out.Audio.Input.TurnDetection.complete(d)
 	}
 	return out
+}
+
+// The kinds of turn detection.
+const (
+	serverVAD   = "server_vad"
+	semanticVAD = "semantic_vad"
+)
+
+// usualSilence is what ends a turn by silence alone if nobody says how much of it: the protocol's own 500 ms.
+const usualSilence = 500 * time.Millisecond
+
+// complete fills in what is left out.
+func (t *turnDetection) complete(d *transport.Detection) {
+	fill(&t.Threshold, d.Threshold)
+	fill(&t.PrefixPadding, int(d.Padding.Milliseconds()))
+	fill(&t.CreateResponse, d.Respond)
+	fill(&t.InterruptResponse, d.Interrupt)
+	switch t.Type {
+	case serverVAD:
+		fill(&t.Silence, int(cmp.Or(d.Silence, usualSilence).Milliseconds()))
+	case semanticVAD:
+		fill(&t.Eagerness, cmp.Or(string(d.Eagerness), "auto"))
+	}
+}
+
+// fill gives a field a value if it has none.
+func fill[T any](field **T, value T) {
+	if *field == nil {
+		*field = &value
+	}
 }
 
 // update returns the session with the fields of the patch changed: what is absent stays as it is. defaults fills in what
@@ -109,6 +142,9 @@ func (s session) update(patch json.RawMessage, defaults transport.Settings, voic
 	if isNull(bytes.TrimSpace(patch)) {
 		return s, invalid("session", "missing_required_parameter", "session.update needs a session.")
 	}
+	if kind := detectionOf(patch); kind != "" && next.Audio.Input.TurnDetection != nil && kind != next.Audio.Input.TurnDetection.Type {
+		next.Audio.Input.TurnDetection = nil // nothing of one kind is meant for the other
+	}
 	d := json.NewDecoder(bytes.NewReader(patch))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&next); err != nil {
@@ -118,12 +154,7 @@ func (s session) update(patch json.RawMessage, defaults transport.Settings, voic
 		return s, err
 	}
 	if d := next.Audio.Input.TurnDetection; d != nil && defaults.Detection != nil {
-		full := newSession("", "", "", defaults).Audio.Input.TurnDetection
-		fill(&d.Threshold, full.Threshold)
-		fill(&d.PrefixPadding, full.PrefixPadding)
-		fill(&d.Silence, full.Silence)
-		fill(&d.CreateResponse, full.CreateResponse)
-		fill(&d.InterruptResponse, full.InterruptResponse)
+		d.complete(defaults.Detection)
 	}
 	return next, nil
 }
@@ -136,12 +167,6 @@ func (s session) clone() (session, error) {
 	}
 	var out session
 	return out, json.Unmarshal(b, &out)
-}
-
-func fill[T any](field **T, from *T) {
-	if *field == nil {
-		*field = from
-	}
 }
 
 // validate says what of a changed session cannot be had. old is the session before the change.
@@ -182,6 +207,21 @@ func (s session) validate(old session, voice string) error {
 	return s.Audio.validate(old.Audio, voice)
 }
 
+// detectionOf returns the kind of turn detection that a patch asks for; empty when it leaves that as it is.
+func detectionOf(patch json.RawMessage) string {
+	var p struct {
+		Audio struct {
+			Input struct {
+				TurnDetection struct {
+					Type string `json:"type"`
+				} `json:"turn_detection"`
+			} `json:"input"`
+		} `json:"audio"`
+	}
+	_ = json.Unmarshal(patch, &p) // what is wrong with it is found out when it is applied
+	return p.Audio.Input.TurnDetection.Type
+}
+
 func (a sessionAudio) validate(old sessionAudio, voice string) error {
 	for param, f := range map[string]format{"session.audio.input.format": a.Input.Format, "session.audio.output.format": a.Output.Format} {
 		if err := f.validate(param); err != nil {
@@ -204,8 +244,15 @@ func (a sessionAudio) validate(old sessionAudio, voice string) error {
 	}
 	const param = "session.audio.input.turn_detection"
 	switch {
-	case d.Type != "server_vad":
-		return invalid(param+".type", "invalid_value", "turn_detection is %q; this service offers \"server_vad\", and null for turns that the client commits.", d.Type)
+	case d.Type != serverVAD && d.Type != semanticVAD:
+		return invalid(param+".type", "invalid_value", "turn_detection is %q; this service offers %q, %q, and null for turns that the client commits.",
+			d.Type, serverVAD, semanticVAD)
+	case d.Type == serverVAD && d.Eagerness != nil:
+		return invalid(param+".eagerness", "invalid_value", "eagerness is for semantic_vad; server_vad has silence_duration_ms.")
+	case d.Type == semanticVAD && d.Silence != nil:
+		return invalid(param+".silence_duration_ms", "invalid_value", "silence_duration_ms is for server_vad; semantic_vad has eagerness.")
+	case d.Eagerness != nil && !slices.Contains([]string{"low", "medium", "high", "auto"}, *d.Eagerness):
+		return invalid(param+".eagerness", "invalid_value", "eagerness is %q; it must be low, medium, high or auto.", *d.Eagerness)
 	case d.Threshold != nil && (*d.Threshold <= 0 || *d.Threshold > 1):
 		return invalid(param+".threshold", "invalid_value", "threshold is %v; it must be above 0 and at most 1.", *d.Threshold)
 	case d.PrefixPadding != nil && (*d.PrefixPadding < 0 || *d.PrefixPadding > 5000):
@@ -235,9 +282,14 @@ func (s session) settings(defaults transport.Settings) transport.Settings {
 		out.Detection = &transport.Detection{
 			Threshold: *d.Threshold,
 			Padding:   time.Duration(*d.PrefixPadding) * time.Millisecond,
-			Silence:   time.Duration(*d.Silence) * time.Millisecond,
 			Respond:   *d.CreateResponse,
 			Interrupt: *d.InterruptResponse,
+		}
+		if d.Silence != nil {
+			out.Detection.Silence = time.Duration(*d.Silence) * time.Millisecond
+		}
+		if d.Eagerness != nil && *d.Eagerness != "auto" {
+			out.Detection.Eagerness = transport.Eagerness(*d.Eagerness)
 		}
 	}
 	return out

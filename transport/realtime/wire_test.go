@@ -6,8 +6,11 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"riposte/transport"
 )
 
 // wireCases are client events and what is wrong with them: a code, or nothing.
@@ -114,6 +117,12 @@ func TestSessionUpdate(t *testing.T) {
 		{"no detection", `{"audio":{"input":{"turn_detection":null}}}`, "", func(s *session) { s.Audio.Input.TurnDetection = nil }},
 		{"part of the detection", `{"audio":{"input":{"turn_detection":{"type":"server_vad","silence_duration_ms":700}}}}`, "",
 			func(s *session) { *s.Audio.Input.TurnDetection.Silence = 700 }},
+		{"another detection", `{"audio":{"input":{"turn_detection":{"type":"semantic_vad","eagerness":"low"}}}}`, "",
+			func(s *session) {
+				low := "low"
+				d := s.Audio.Input.TurnDetection
+				d.Type, d.Eagerness, d.Silence = "semantic_vad", &low, nil
+			}},
 		{"telephone", `{"audio":{"input":{"format":{"type":"audio/pcmu"}},"output":{"format":{"type":"audio/pcma"}}}}`, "",
 			func(s *session) {
 				s.Audio.Input.Format, s.Audio.Output.Format = format{"audio/pcmu", 8000}, format{"audio/pcma", 8000}
@@ -135,6 +144,10 @@ func TestSessionUpdate(t *testing.T) {
 		{"too fast", `{"audio":{"output":{"speed":3}}}`, "session.audio.output.speed", nil},
 		{"threshold", `{"audio":{"input":{"turn_detection":{"type":"server_vad","threshold":2}}}}`, "session.audio.input.turn_detection.threshold", nil},
 		{"silence", `{"audio":{"input":{"turn_detection":{"type":"server_vad","silence_duration_ms":0}}}}`, "session.audio.input.turn_detection.silence_duration_ms", nil},
+		{"eagerness", `{"audio":{"input":{"turn_detection":{"type":"semantic_vad","eagerness":"very"}}}}`, "session.audio.input.turn_detection.eagerness", nil},
+		{"silence of the semantic", `{"audio":{"input":{"turn_detection":{"type":"semantic_vad","silence_duration_ms":500}}}}`, "session.audio.input.turn_detection.silence_duration_ms", nil},
+		{"eagerness of silence", `{"audio":{"input":{"turn_detection":{"type":"server_vad","eagerness":"low"}}}}`, "session.audio.input.turn_detection.eagerness", nil},
+		{"no such detection", `{"audio":{"input":{"turn_detection":{"type":"psychic"}}}}`, "session.audio.input.turn_detection.type", nil},
 		{"tools", `{"tools":[{"type":"function","name":"f"}]}`, "session.tools", nil},
 		{"tokens below 1", `{"max_output_tokens":-5}`, "session.max_output_tokens", nil},
 		{"another type", `{"instructions":7}`, "session.instructions", nil},
@@ -183,6 +196,34 @@ func TestDetectionComesBack(t *testing.T) {
 	want.Respond = false
 	if diff := cmp.Diff(&want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A service that goes by what is said does so until a client asks for silence, and again when it is asked to.
+func TestDetectionKinds(t *testing.T) {
+	def := defaults()
+	def.Detection.Silence = 0
+	s := newSession("sess_1", "m", "joe", def)
+	for _, step := range []struct {
+		patch     string
+		silence   time.Duration
+		eagerness transport.Eagerness
+	}{
+		{`{}`, 0, ""},
+		{`{"audio":{"input":{"turn_detection":{"type":"semantic_vad","eagerness":"high"}}}}`, 0, transport.High},
+		{`{"audio":{"input":{"turn_detection":{"type":"semantic_vad","create_response":true}}}}`, 0, transport.High},
+		{`{"audio":{"input":{"turn_detection":{"type":"server_vad"}}}}`, 500 * time.Millisecond, ""},
+		{`{"audio":{"input":{"turn_detection":{"type":"server_vad","silence_duration_ms":300}}}}`, 300 * time.Millisecond, ""},
+		{`{"audio":{"input":{"turn_detection":{"type":"semantic_vad"}}}}`, 0, ""},
+	} {
+		var err error
+		if s, err = s.update(json.RawMessage(step.patch), def, "joe"); err != nil {
+			t.Fatalf("%s: %v", step.patch, err)
+		}
+		d := s.settings(def).Detection
+		if d.Silence != step.silence || d.Eagerness != step.eagerness {
+			t.Errorf("after %s: silence %v, eagerness %q, want %v and %q", step.patch, d.Silence, d.Eagerness, step.silence, step.eagerness)
+		}
 	}
 }
 
