@@ -170,6 +170,34 @@ func TestMatcherEnds(t *testing.T) {
 	}
 }
 
+func TestMatcherForced(t *testing.T) {
+	for _, test := range []struct {
+		grammar, text, want string
+		ends                bool
+	}{
+		{`root ::= "abc"`, "", "abc", true},
+		{`root ::= "abc"`, "ab", "c", true},
+		{`root ::= "abc"`, "abc", "", true},
+		{`root ::= "ab" [cd] "e"`, "", "ab", false},
+		{`root ::= "abx" | "aby"`, "", "ab", false},
+		{`root ::= "ab" "c"?`, "", "ab", false},
+		{`root ::= [é]`, "", "é", true},
+		{`root ::= [éè]`, "", "\xc3", false},
+		{`root ::= ("a" | "a") "b"`, "", "ab", true},
+		{"root ::= \"a\" root | \"a\" \"a\" \"b\"", "a", "a", false},
+	} {
+		g, err := Parse(test.grammar)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := g.Matcher()
+		m.Advance([]byte(test.text))
+		if got, ends := m.Forced(); string(got) != test.want || ends != test.ends {
+			t.Errorf("%s after %q: %q, %v, want %q", test.grammar, test.text, got, ends, test.want)
+		}
+	}
+}
+
 // A text that leads through more states than are remembered, and is nested deeply when they are forgotten.
 func TestMatcherForgets(t *testing.T) {
 	g, err := Parse(`root ::= "(" root ")" | [0-9]{9000}`)
@@ -251,6 +279,15 @@ func TestVocabulary(t *testing.T) {
 		slices.Sort(got)
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", grammar, got, want)
+		}
+	}
+}
+
+func TestVocabularySpells(t *testing.T) {
+	v := NewVocabulary(map[int32][]byte{1: []byte("a"), 2: []byte("ab"), 3: []byte("abcd"), 4: []byte("b"), 5: []byte("c"), 9: []byte("a")})
+	for text, want := range map[string][]int32{"abcab": {2, 5, 2}, "abcda": {3, 1}, "axb": {1}, "": nil, "x": nil} {
+		if got := v.Spell([]byte(text)); !slices.Equal(got, want) {
+			t.Errorf("%q: %v, want %v", text, got, want)
 		}
 	}
 }

@@ -90,6 +90,31 @@ func (m *Matcher) MayEnd() bool { return m.err == nil && m.states[m.at].ends }
 // MustEnd reports whether it is, and nothing can follow.
 func (m *Matcher) MustEnd() bool { return m.MayEnd() && len(m.states[m.at].threads) == 0 }
 
+// Forced returns how the text goes on where nothing else is allowed, at most maxForced bytes, and whether it is complete
+// after them and nothing can follow. It may end within a character.
+func (m *Matcher) Forced() (text []byte, ends bool) {
+	at := m.at
+	for len(text) < maxForced && m.err == nil {
+		s := m.states[at]
+		if s.ends {
+			return text, len(s.threads) == 0
+		}
+		only := m.code[s.threads[0].pc].lo
+		for _, t := range s.threads {
+			if i := &m.code[t.pc]; i.lo != only || i.hi != only {
+				return text, false
+			}
+		}
+		if at = m.step(at, only); at == dead {
+			return text, false
+		}
+		text = append(text, only)
+	}
+	return text, false
+}
+
+const maxForced = 1000
+
 func (m *Matcher) follow(text []byte) (int32, bool) {
 	at := m.at
 	for _, b := range text {

@@ -9,8 +9,10 @@ import (
 // Vocabulary is the texts of a model's tokens, in an order in which what they have in common is looked at once. It is
 // immutable, and safe for concurrent use.
 type Vocabulary struct {
-	tokens []word
-	text   map[int32][]byte
+	tokens  []word
+	text    map[int32][]byte
+	index   map[string]int32
+	longest int
 }
 
 type word struct {
@@ -21,10 +23,15 @@ type word struct {
 
 // NewVocabulary takes the bytes of each token. Those without any are never allowed.
 func NewVocabulary(text map[int32][]byte) *Vocabulary {
-	v := &Vocabulary{text: text}
+	v := &Vocabulary{text: text, index: map[string]int32{}}
 	for t, b := range text {
-		if len(b) > 0 {
-			v.tokens = append(v.tokens, word{token: t, text: b})
+		if len(b) == 0 {
+			continue
+		}
+		v.tokens = append(v.tokens, word{token: t, text: b})
+		v.longest = max(v.longest, len(b))
+		if old, ok := v.index[string(b)]; !ok || t < old {
+			v.index[string(b)] = t
 		}
 	}
 	slices.SortFunc(v.tokens, func(a, b word) int {
@@ -43,6 +50,24 @@ func NewVocabulary(text map[int32][]byte) *Vocabulary {
 
 // Text returns the bytes of a token, none for one that is no text.
 func (v *Vocabulary) Text(token int32) []byte { return v.text[token] }
+
+// Spell writes a text in tokens, the longest first, as far as it can be written.
+func (v *Vocabulary) Spell(text []byte) []int32 {
+	var out []int32
+	for len(text) > 0 {
+		n := min(len(text), v.longest)
+		token, ok := v.index[string(text[:n])]
+		for !ok && n > 1 {
+			n--
+			token, ok = v.index[string(text[:n])]
+		}
+		if !ok {
+			break
+		}
+		out, text = append(out, token), text[n:]
+	}
+	return out
+}
 
 // Allowed adds to list the tokens with which m's text may go on.
 func (v *Vocabulary) Allowed(m *Matcher, list []int32) []int32 {

@@ -98,6 +98,7 @@ func (e *Engine) Open(ctx context.Context) error {
 		e.Log.Warn("the model gets ChatML", "model", e.Model, "why", err)
 	}
 	control, cuts := m.control()
+	m.heed(template.style.Signs())
 	ask := newPrompter(template, m.tokenize, control, cuts)
 	ask.begin, ask.beginsAs = first, bos
 
@@ -248,6 +249,9 @@ func (e *Engine) Generate(ctx context.Context, r llm.Request) iter.Seq2[llm.Piec
 			yield(llm.Piece{}, err)
 			return
 		}
+		if len(r.Tools) > 0 {
+			yield = hearing(e.ask.template.style, r.Tools, yield)
+		}
 		l.answer(s, yield)
 	}
 }
@@ -293,13 +297,16 @@ func (e *Engine) prepare(ctx context.Context, r llm.Request, reading bool) (*seq
 	if e.model == nil {
 		return nil, nil, ErrClosed
 	}
-	ask := e.ask
+	ask := e.ask.with(r.Tools)
 	text := newAnswerText(append(ask.template.stops(), r.Stop...))
 	var form *form
 	if !reading {
 		var err error
-		if form, err = newForm(r, e.model.lexicon); err != nil {
+		if form, err = newForm(r, ask.template.style, e.model.lexicon); err != nil {
 			return nil, nil, err
+		}
+		if len(r.Tools) > 0 {
+			text.calls = &ask.template.style
 		}
 	}
 	if !reading {

@@ -9,6 +9,7 @@ import (
 	"riposte/llm"
 	"riposte/llm/grammar"
 	"riposte/llm/schema"
+	"riposte/llm/toolcall"
 )
 
 // lexicon is what all tokens of a model say.
@@ -24,9 +25,9 @@ type form struct {
 	list  []int32 // Kept between tokens.
 }
 
-// newForm makes the form of an answer, nil for one that is free.
-func newForm(r llm.Request, words func() *lexicon) (*form, error) {
-	text, err := formGrammar(r.Format)
+// newForm makes the form of an answer in a style of calls, nil for one that is free.
+func newForm(r llm.Request, style toolcall.Style, words func() *lexicon) (*form, error) {
+	text, err := requestGrammar(r, style)
 	if err != nil || text == "" {
 		return nil, err
 	}
@@ -37,6 +38,22 @@ func newForm(r llm.Request, words func() *lexicon) (*form, error) {
 	return &form{words: words(), text: g.Matcher()}, nil
 }
 
+// requestGrammar is what a request's format and tools ask for, as a grammar. It is empty if they ask for nothing.
+func requestGrammar(r llm.Request, style toolcall.Style) (string, error) {
+	if err := toolcall.Check(r.Tools, r.Choice); err != nil {
+		return "", err
+	}
+	switch {
+	case len(r.Tools) == 0:
+		return formGrammar(r.Format)
+	case r.Format.Grammar == "":
+		return toolcall.Grammar(style, r.Tools, r.Choice, anyObject(r.Format.Schema))
+	case r.Choice == llm.ChoiceNone:
+		return formGrammar(r.Format)
+	}
+	return "", fmt.Errorf("%w: an answer cannot keep to a grammar and call tools as well: choose \"none\" of the tools, or give a schema", llm.ErrFormat)
+}
+
 // formGrammar is what a format says, as a grammar. It is empty for one that says nothing.
 func formGrammar(f llm.Format) (string, error) {
 	switch {
@@ -45,11 +62,15 @@ func formGrammar(f llm.Format) (string, error) {
 	case f.Grammar != "":
 		return "", fmt.Errorf("%w: both a schema and a grammar are given: give one", llm.ErrFormat)
 	}
-	s := f.Schema
+	return schema.Compile(anyObject(f.Schema))
+}
+
+// anyObject returns a schema, and that of any object for an empty one.
+func anyObject(s json.RawMessage) json.RawMessage {
 	if t := bytes.TrimSpace(s); len(t) > 1 && t[0] == '{' && len(bytes.TrimSpace(t[1:])) == 1 {
-		s = json.RawMessage(`{"type": "object"}`)
+		return json.RawMessage(`{"type": "object"}`)
 	}
-	return schema.Compile(s)
+	return s
 }
 
 // allows reports whether a token may come next.
@@ -79,6 +100,27 @@ func (f *form) allowed() []int32 {
 
 // take adds a token to the answer.
 func (f *form) take(t token) { f.text.Advance(f.words.text.Text(int32(t))) }
+
+// forced takes the tokens of what the answer has to go on with, and returns them: they need not be picked one by one. The
+// last of them is left to the model, which may know a longer one, unless it ends the answer.
+func (f *form) forced() []token {
+	if f == nil {
+		return nil
+	}
+	text, ends := f.text.Forced()
+	tokens := f.words.text.Spell(text)
+	n := 0
+	for _, t := range tokens {
+		n += len(f.words.text.Text(t))
+	}
+	if len(tokens) > 0 && (!ends || n < len(text)) {
+		tokens = tokens[:len(tokens)-1]
+	}
+	for _, t := range tokens {
+		f.take(t)
+	}
+	return tokens
+}
 
 // complete reports whether the answer is, and nothing can follow it.
 func (f *form) complete() bool { return f != nil && f.text.MustEnd() }

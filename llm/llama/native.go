@@ -159,8 +159,9 @@ func lastWritten(b []byte) uintptr {
 type nativeModel struct {
 	h       native.Model
 	words   native.Vocab
-	size    int             // Tokens of the vocabulary.
-	lexicon func() *lexicon // Their texts, which are read when they are first needed. It is safe for concurrent use.
+	size    int              // Tokens of the vocabulary.
+	signs   map[token]string // Control tokens that are text all the same, because they begin calls.
+	lexicon func() *lexicon  // Their texts, which are read when they are first needed. It is safe for concurrent use.
 }
 
 // modelParams say which processors a model is for.
@@ -289,14 +290,27 @@ func (m *nativeModel) readLexicon() *lexicon {
 	return l
 }
 
+// heed takes the control tokens with these texts for text. It must be called before anything else uses the vocabulary.
+func (m *nativeModel) heed(signs []string) {
+	m.signs = map[token]string{}
+	for t := range native.Token(m.size) {
+		if text := native.VocabGetText(m.words, t); slices.Contains(signs, text) && native.VocabIsControl(m.words, t) {
+			m.signs[token(t)] = text
+		}
+	}
+}
+
 // nativeWords is a vocabulary for one goroutine.
 type nativeWords struct {
 	model *nativeModel
 	buf   []byte
 }
 
-// Piece implements vocabulary. Control tokens have no text.
+// Piece implements vocabulary. Control tokens have no text, but for those that begin calls.
 func (w *nativeWords) Piece(t token) []byte {
+	if s, ok := w.model.signs[t]; ok {
+		return []byte(s)
+	}
 	if w.buf == nil {
 		w.buf = make([]byte, 64)
 	}
@@ -311,6 +325,9 @@ func (w *nativeWords) Piece(t token) []byte {
 // Ends implements vocabulary. A control token that is not the model's own end is the beginning of somebody else's
 // message, or of something else that is not for the caller's ears.
 func (w *nativeWords) Ends(t token) bool {
+	if _, ok := w.model.signs[t]; ok {
+		return false
+	}
 	return native.VocabIsEOG(w.model.words, native.Token(t)) || native.VocabIsControl(w.model.words, native.Token(t))
 }
 

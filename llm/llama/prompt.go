@@ -1,6 +1,7 @@
 package llama
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,7 +13,7 @@ import (
 // prompter makes tokens of conversations. It is safe for concurrent use.
 type prompter struct {
 	template *chatTemplate
-	pieces   fragments
+	pieces   *fragments
 	begin    []token // What every document begins with: the BOS token, or nothing.
 	beginsAs string  // Its text, in case the template writes it as well.
 	markers  *strings.Replacer
@@ -23,6 +24,7 @@ type prompter struct {
 // cuts as well, a text may be cut without becoming other tokens.
 func newPrompter(t *chatTemplate, tokenize func(string) []token, control, cuts []string) *prompter {
 	var pairs, written []string
+	control = slices.Concat(control, t.style.Markers())
 	for _, c := range control {
 		if first, n := utf8.DecodeRuneInString(c); len(c) > n+1 {
 			pairs = append(pairs, c, string(first)+" "+c[n:])
@@ -33,11 +35,18 @@ func newPrompter(t *chatTemplate, tokenize func(string) []token, control, cuts [
 			written = append(written, c)
 		}
 	}
-	return &prompter{template: t, pieces: fragments{tokenize: tokenize, markers: written}, markers: strings.NewReplacer(pairs...)}
+	return &prompter{template: t, pieces: &fragments{tokenize: tokenize, markers: written}, markers: strings.NewReplacer(pairs...)}
+}
+
+// with returns a prompter for conversations with these tools.
+func (p *prompter) with(tools []llm.Tool) *prompter {
+	c := *p
+	c.template = p.template.with(p.cleanTools(tools))
+	return &c
 }
 
 // build returns the tokens of a conversation, at most room of them. Where it is longer, its oldest messages are left
-// out, never the system's and never the last. They are left out in blocks of a quarter of the room and from one place
+// out, never the system's and never the last, nor the call that the last is the result of. They are left out in blocks of a quarter of the room and from one place
 // on, so that the beginning of the prompt stays the same for many turns and need not be computed anew in each.
 func (p *prompter) build(messages []llm.Message, room int) ([]token, error) {
 	all := p.clean(messages)
@@ -53,6 +62,9 @@ func (p *prompter) build(messages []llm.Message, room int) ([]token, error) {
 	for i, m := range all[:len(all)-1] {
 		if m.Role != llm.System {
 			spoken[i] = len(p.pieces.tokens(m.Text)) + 4
+			for _, c := range m.Calls {
+				spoken[i] += len(p.pieces.tokens(string(c.Arguments))) + 16
+			}
 		}
 	}
 	least := (len(tokens) - room + block - 1) / block * block
@@ -74,8 +86,11 @@ func (p *prompter) build(messages []llm.Message, room int) ([]token, error) {
 // reports whether anything more could be left out.
 func without(all []llm.Message, spoken []int, least int) (kept []llm.Message, more bool) {
 	gone, last := 0, len(all)-1
+	for last > 0 && all[last].Role == llm.ToolRole {
+		last--
+	}
 	for i, m := range all {
-		if i == last || m.Role == llm.System {
+		if i >= last || m.Role == llm.System {
 			kept = append(kept, m)
 			continue
 		}
@@ -102,16 +117,41 @@ func (p *prompter) tokens(messages []llm.Message) []token {
 func (p *prompter) clean(messages []llm.Message) []llm.Message {
 	out := make([]llm.Message, 0, len(messages))
 	for _, m := range messages {
-		m.Text = strings.ReplaceAll(strings.ToValidUTF8(m.Text, "\uFFFD"), "\x00", "")
-		if strings.TrimSpace(m.Text) == "" {
+		m.Text = plainText(m.Text)
+		if strings.TrimSpace(m.Text) == "" && len(m.Calls) == 0 && m.Role != llm.ToolRole {
 			continue
 		}
 		m.Text = p.markers.Replace(m.Text)
+		m.Calls = slices.Clone(m.Calls)
+		for i, c := range m.Calls {
+			m.Calls[i].Name = p.markers.Replace(plainText(c.Name))
+			m.Calls[i].Arguments = p.cleanJSON(c.Arguments)
+		}
 		if m.Role == "" {
 			m.Role = llm.User
 		}
 		m.Role = llm.Role(p.markers.Replace(string(m.Role)))
 		out = append(out, m)
+	}
+	return out
+}
+
+// plainText takes from a text what a tokenizer would stumble over.
+func plainText(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")
+}
+
+// cleanJSON breaks the markers in JSON. They can only stand in strings, which stay strings.
+func (p *prompter) cleanJSON(raw json.RawMessage) json.RawMessage {
+	return json.RawMessage(p.markers.Replace(plainText(string(raw))))
+}
+
+// cleanTools is clean for the descriptions of tools, which may come from far away as well.
+func (p *prompter) cleanTools(tools []llm.Tool) []llm.Tool {
+	out := slices.Clone(tools)
+	for i, t := range out {
+		out[i].Description = p.markers.Replace(plainText(t.Description))
+		out[i].Parameters = p.cleanJSON(t.Parameters)
 	}
 	return out
 }

@@ -134,3 +134,8 @@ func (s *sequence) end(finish llm.Finish, err error) {
 
 // missing is how many tokens are not in the memory yet.
 func (s *sequence) missing() int { return len(s.tokens) - s.decoded }
+
+// full reports whether the answer may not become longer, in a context of so many tokens.
+func (s *sequence) full(context int) bool {
+	return s.usage.Output >= s.most || len(s.tokens) >= context
+}

@@ -175,11 +175,23 @@ func (l *loop) say(s *sequence, i int) {
 	s.usage.Output++
 	l.said.Add(1)
 	text, stopped := s.text.push(l.words.Piece(t))
+	cut := false // What the answer's form has taken was not all said.
+	for _, t := range s.form.forced() {
+		if cut = stopped || s.full(l.context); cut {
+			break
+		}
+		s.tokens = append(s.tokens, t)
+		s.usage.Output++
+		l.said.Add(1)
+		var more string
+		more, stopped = s.text.push(l.words.Piece(t))
+		text += more
+	}
 	s.offer(text)
 	switch {
-	case stopped, s.form.complete():
+	case stopped, s.form.complete() && !cut:
 		l.finish(s, llm.FinishStop, nil)
-	case s.usage.Output >= s.most || len(s.tokens) >= l.context:
+	case s.full(l.context):
 		l.finish(s, llm.FinishLength, nil)
 	}
 }

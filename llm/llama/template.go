@@ -3,11 +3,13 @@ package llama
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ardanlabs/jinja"
 
 	"riposte/llm"
+	"riposte/llm/toolcall"
 )
 
 // chatTemplate writes conversations the way that a model was trained to read them.
@@ -15,6 +17,10 @@ type chatTemplate struct {
 	jinja    *jinja.Template // Nil for ChatML.
 	source   string          // What it was compiled from.
 	bos, eos string          // The texts of the tokens that begin and end a document.
+
+	style toolcall.Style // How the model calls tools.
+	knows bool           // The template has words for tools, calls and results. Otherwise they are spelled as text.
+	tools []llm.Tool     // What the conversations that are written have of them.
 }
 
 // newChatTemplate compiles a model's own template. Without one, and with one that cannot be compiled, it returns a
@@ -29,7 +35,17 @@ func newChatTemplate(source, bos, eos string) (*chatTemplate, error) {
 		return t, fmt.Errorf("the model's chat template: %w", err)
 	}
 	t.jinja, t.source = compiled, source
+	if t.style, t.knows = toolcall.StyleOf(source); t.knows && !t.writesTools() {
+		t.style, t.knows = toolcall.Hermes, false
+	}
 	return t, nil
+}
+
+// with returns the template for conversations with these tools.
+func (t *chatTemplate) with(tools []llm.Tool) *chatTemplate {
+	c := *t
+	c.tools = tools
+	return &c
 }
 
 // writes reports whether the template itself, and not only a message, may write a text.
@@ -41,12 +57,15 @@ func (t *chatTemplate) writes(text string) bool {
 }
 
 // stops are strings that end an answer in addition to the model's own end: the template's markers, where the model may
-// not know them as tokens.
+// not know them as tokens, and the marks of tools, but for those that begin calls where there is something to be called.
 func (t *chatTemplate) stops() []string {
-	if t.jinja != nil {
-		return nil
+	stops := slices.DeleteFunc(t.style.Markers(), func(s string) bool {
+		return len(t.tools) > 0 && slices.Contains(t.style.Signs(), s)
+	})
+	if t.jinja == nil {
+		stops = append(stops, "<|im_end|>", "<|im_start|>")
 	}
-	return []string{"<|im_end|>", "<|im_start|>"}
+	return stops
 }
 
 // render writes a conversation and the beginning of the assistant's next message. Templates are particular: some want
@@ -54,17 +73,21 @@ func (t *chatTemplate) stops() []string {
 // refuses, or of which it leaves something out, is offered in other forms that say the same. It never fails: what no
 // form of is accepted is written in ChatML.
 func (t *chatTemplate) render(messages []llm.Message) string {
+	plain := spelled(t.tools, messages)
+	if !t.knows {
+		messages = plain
+	}
 	if t.jinja == nil {
-		return chatML(messages)
+		return chatML(plain)
 	}
 	second, found := "", false // A form that was accepted but did not come out whole.
-	for _, form := range []func([]llm.Message) []llm.Message{asTheyAre, alternating, withoutSystem} {
+	for _, form := range []func([]llm.Message) []llm.Message{asTheyAre, oneByOne, alternating, withoutSystem} {
 		m := form(messages)
 		text, err := t.apply(m)
 		if err != nil {
 			continue
 		}
-		if containsAll(text, m) {
+		if containsAll(text, m) && t.offers(text) {
 			return text
 		}
 		if !found {
@@ -74,7 +97,7 @@ func (t *chatTemplate) render(messages []llm.Message) string {
 	if found {
 		return second
 	}
-	return chatML(messages)
+	return chatML(plain)
 }
 
 // apply runs the template. The engine that runs it is written for well-behaved templates, and this one came with a file
@@ -85,17 +108,18 @@ func (t *chatTemplate) apply(messages []llm.Message) (text string, err error) {
 			err = fmt.Errorf("chat template: %v", p)
 		}
 	}()
-	list := make([]any, len(messages))
-	for i, m := range messages {
-		list[i] = map[string]any{"role": string(m.Role), "content": m.Text}
+	data := map[string]jinja.Value{
+		"messages":              messageValues(messages),
+		"add_generation_prompt": jinja.NewBool(true),
+		"bos_token":             jinja.NewString(t.bos),
+		"eos_token":             jinja.NewString(t.eos),
+		"enable_thinking":       jinja.NewBool(false), // A caller cannot wait for it.
+		jsonFilter:              jinja.NewCallable(jsonFilter, writeJSON),
 	}
-	return t.jinja.Render(map[string]any{
-		"messages":              list,
-		"add_generation_prompt": true,
-		"bos_token":             t.bos,
-		"eos_token":             t.eos,
-		"enable_thinking":       false, // A caller cannot wait for it.
-	})
+	if t.knows && len(t.tools) > 0 {
+		data["tools"] = toolValues(t.tools)
+	}
+	return t.jinja.RenderValues(data)
 }
 
 func compileJinja(source string) (t *jinja.Template, err error) {
@@ -104,7 +128,7 @@ func compileJinja(source string) (t *jinja.Template, err error) {
 			err = fmt.Errorf("%v", p)
 		}
 	}()
-	return jinja.Compile(source)
+	return jinja.Compile(toJSON.ReplaceAllString(source, "| "+jsonFilter))
 }
 
 // chatML is the most common of the formats, and plain enough for a model that knows none.
@@ -127,12 +151,13 @@ const opener = "Hello."
 func alternating(messages []llm.Message) []llm.Message {
 	var system []string
 	var rest []llm.Message
-	for _, m := range messages {
+	for _, m := range oneByOne(messages) {
+		last := len(rest) - 1
 		switch {
 		case m.Role == llm.System:
 			system = append(system, m.Text)
-		case len(rest) > 0 && rest[len(rest)-1].Role == m.Role:
-			rest[len(rest)-1].Text += "\n" + m.Text
+		case last >= 0 && rest[last].Role == m.Role && m.Role != llm.ToolRole && len(m.Calls)+len(rest[last].Calls) == 0:
+			rest[last].Text += "\n" + m.Text
 		default:
 			rest = append(rest, m)
 		}
@@ -162,6 +187,11 @@ func containsAll(text string, messages []llm.Message) bool {
 	for _, m := range messages {
 		if !strings.Contains(text, strings.TrimSpace(m.Text)) {
 			return false
+		}
+		for _, c := range m.Calls {
+			if !strings.Contains(text, c.Name) {
+				return false
+			}
 		}
 	}
 	return true

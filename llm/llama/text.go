@@ -3,14 +3,18 @@ package llama
 import (
 	"strings"
 	"unicode/utf8"
+
+	"riposte/llm/toolcall"
 )
 
 // answerText turns the bytes of tokens into text that may be shown: whole characters, and nothing that could still
 // become a stop string.
 type answerText struct {
 	stops []string
-	bytes []byte // The beginning of a character that is not complete.
-	held  string // The beginning of what could become a stop string.
+	calls *toolcall.Style // How a call is written, in which nothing stops. Nil where none is.
+	begun bool            // Something other than white space was there.
+	bytes []byte          // The beginning of a character that is not complete.
+	held  string          // The beginning of what could become a stop string.
 }
 
 // newAnswerText ends at the first of stops. Empty ones mean nothing.
@@ -38,6 +42,12 @@ func (t *answerText) push(b []byte) (string, bool) {
 			end = i
 		}
 	}
+	if t.calls != nil {
+		if i := t.calls.Opens(text, t.begun); i >= 0 && (end < 0 || i < end) {
+			t.calls, t.stops, end = nil, nil, -1
+		}
+		t.begun = t.begun || strings.TrimSpace(text) != ""
+	}
 	if end >= 0 {
 		t.bytes, t.held = nil, ""
 		return text[:end], true
@@ -45,6 +55,11 @@ func (t *answerText) push(b []byte) (string, bool) {
 	hold := 0
 	for _, s := range t.stops {
 		hold = max(hold, overlap(text, s))
+	}
+	if t.calls != nil && len(t.stops) > 0 {
+		for _, s := range t.calls.Signs() {
+			hold = max(hold, overlap(text, s))
+		}
 	}
 	t.held = text[len(text)-hold:]
 	return text[:len(text)-hold], false

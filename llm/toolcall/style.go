@@ -72,6 +72,16 @@ func (s Style) Signs() []string {
 	return []string{s.open()}
 }
 
+// Opens returns where in a text a call begins, or -1. begun says that other text came before it.
+func (s Style) Opens(text string, begun bool) int {
+	if s == Llama && !begun {
+		if rest := strings.TrimLeft(text, whitespace); strings.HasPrefix(rest, "{") {
+			return len(text) - len(rest)
+		}
+	}
+	return strings.Index(text, s.open())
+}
+
 // Markers are all marks that mean something where tools are offered, so that nobody may write them into a conversation.
 func (s Style) Markers() []string {
 	switch s {
