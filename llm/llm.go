@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 
 	"riposte/budget"
@@ -101,9 +102,36 @@ type Sampling struct {
 	TopP          float32 // Nucleus; 0 or 1 is off.
 	TopK          int     // 0 is off.
 	MinP          float32 // 0 is off.
-	RepeatPenalty float32 // 0 or 1 is off.
-	Seed          uint32  // 0 draws a new one each time.
-	LogProbs      bool    // Fill in Piece.LogProb, at some cost.
+	RepeatPenalty float32 // Divides the odds of what was said; 0 or 1 is off.
+	// What was said is less likely by so much on the scale of logarithms: once, and for each time that it was said. Below
+	// 0 it is more likely; 0 is off.
+	PresencePenalty  float32
+	FrequencyPenalty float32
+
+	Seed     uint32 // 0 draws a new one each time.
+	LogProbs bool   // Fill in Piece.LogProb, at some cost.
+}
+
+// Check reports the first value that is out of its range, by the name that OpenAI's protocol or llama.cpp has for it.
+func (s Sampling) Check() error {
+	for _, v := range []struct {
+		name     string
+		is       float32
+		from, to float32
+	}{
+		{"temperature", s.Temperature, 0, 5},
+		{"top_p", s.TopP, 0, 1},
+		{"top_k", float32(s.TopK), 0, 1 << 20},
+		{"min_p", s.MinP, 0, 1},
+		{"repeat_penalty", s.RepeatPenalty, 0, 10},
+		{"presence_penalty", s.PresencePenalty, -2, 2},
+		{"frequency_penalty", s.FrequencyPenalty, -2, 2},
+	} {
+		if !(v.is >= v.from && v.is <= v.to) { // Nor is what is not a number.
+			return fmt.Errorf("%s is %v: it can be from %v to %v", v.name, v.is, v.from, v.to)
+		}
+	}
+	return nil
 }
 
 // Piece is the next part of an answer. Text is always whole UTF-8 characters. A piece has one of Text, Call and Usage.

@@ -492,18 +492,23 @@ func (k *nativeMachine) LogProb(i int, t token) float64 {
 	return float64(logits[t]-most) - math.Log(sum)
 }
 
-// penaltyWindow is how many of an answer's last tokens a repeat penalty looks at.
+// penaltyWindow is how many of an answer's last tokens penalties look at.
 const penaltyWindow = 64
 
 // Picker implements machine.
 func (k *nativeMachine) Picker(s llm.Sampling, f *form) picker {
-	penalty := s.RepeatPenalty > 0 && s.RepeatPenalty != 1 && s.RepeatPenalty <= math.MaxFloat32
+	repeat := s.RepeatPenalty
+	if !(repeat > 0 && repeat <= math.MaxFloat32) {
+		repeat = 1
+	}
+	frequency, presence := finite(s.FrequencyPenalty), finite(s.PresencePenalty)
+	penalty := repeat != 1 || frequency != 0 || presence != 0
 	if f == nil && !penalty && !(s.Temperature > 0) {
 		return likeliest{k}
 	}
 	chain := native.SamplerChainInit(native.SamplerChainDefaultParams())
 	if penalty {
-		native.SamplerChainAdd(chain, native.SamplerInitPenalties(int32(k.model.size), penaltyWindow, s.RepeatPenalty, 0, 0))
+		native.SamplerChainAdd(chain, native.SamplerInitPenalties(int32(k.model.size), penaltyWindow, repeat, frequency, presence))
 	}
 	if !(s.Temperature > 0) { // Not a number is as good as 0.
 		native.SamplerChainAdd(chain, native.SamplerInitGreedy())
@@ -525,6 +530,14 @@ func (k *nativeMachine) Picker(s llm.Sampling, f *form) picker {
 	}
 	native.SamplerChainAdd(chain, native.SamplerInitDist(seed))
 	return &nativePicker{machine: k, chain: chain, form: f}
+}
+
+// finite is v, or 0 if that is no number or endless.
+func finite(v float32) float32 {
+	if v-v != 0 {
+		return 0
+	}
+	return v
 }
 
 // likeliest is the greedy picker. llama.cpp's would first make a list of the whole vocabulary.
