@@ -15,7 +15,7 @@ type Synthesizer interface {
 	Rate() int
 	// Speak yields the sound of text in order, the first part as soon as it exists. Text without anything to
 	// pronounce yields nothing. After an error it yields nothing more. Breaking out of the loop, or the end of ctx,
-	// stops the voice within 50 ms.
+	// stops the voice within 50 ms. What is not awaited may end early, with budget.ErrPreempted or budget.ErrLate.
 	Speak(ctx context.Context, text string, o Options) iter.Seq2[audio.PCM, error]
 }
 

@@ -65,6 +65,7 @@ func (e *Engine) Cache() CacheStats { return e.spoken.stats() }
 
 // Warm speaks texts for the cache alone, as long as nobody else needs the cores, so that they are there at once when they
 // are wanted. It returns when all are there, with the first error, or with the cause of ctx. Without a cache it does nothing.
+// Close waits for it, as for everyone who speaks.
 func (e *Engine) Warm(ctx context.Context, texts ...string) error {
 	if e.CacheBytes < 0 {
 		return nil
