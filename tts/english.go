@@ -120,8 +120,8 @@ func numberRules() []rule {
 	}
 	return []rule{
 		on(`\b((?:1[6-9]|20)\d\d)/(\d{4}|\d\d)\b`, func(m []string) string { return plain(m[1]) + " to " + plain(m[2]) }),
-		on(`\b(24/7|9/11|50/50|20/20)\b`, func(m []string) string {
-			a, b, _ := strings.Cut(m[0], "/")
+		on(`\b(24[/-]7|9/11|50/50|20/20)\b`, func(m []string) string {
+			a, b, _ := strings.Cut(strings.Replace(m[0], "-", "/", 1), "/")
 			return amount(a) + " " + amount(b)
 		}),
 		// 8.5/10 and 7/10 are marks, as they are for a hundred.
@@ -301,7 +301,7 @@ func symbolRules() []rule {
 		{`\s*<=\s*|\s*≤\s*`, " is at most "}, {`\s*>=\s*|\s*≥\s*`, " is at least "}, {`\s*!=\s*|\s*≠\s*`, " is not equal to "}, {`\s*==\s*`, " equals "},
 		{`\s*(?:->|→|=>|⇒|➜|➔)\s*`, " to "}, {`\s*(?:<-|←)\s*`, " from "}, {`\s*≈\s*`, " is about "}, {`\s*=\s*`, " equals "},
 		{`\s+<\s+`, " is less than "}, {`\s+>\s+`, " is more than "}, {`<\s*\b`, " less than "}, {`>\s*\b`, " more than "}, {`\s*±\s*`, " plus or minus "}, {`\s*×\s*`, " times "}, {`\s*÷\s*`, " divided by "},
-		{`√\s*`, "the square root of "}, {`∞`, " infinity "}, {`π`, " pi "}, {`\s*&\s*`, " and "}, {`\s*\+\s*`, " plus "}, {`§+\s*`, " section "}, {`\s*%`, " percent"},
+		{`\s*\|\|\s*`, " or "}, {`√\s*`, "the square root of "}, {`∞`, " infinity "}, {`π`, " pi "}, {`\s*&&?\s*`, " and "}, {`\s*\+\s*`, " plus "}, {`§+\s*`, " section "}, {`\s*%`, " percent"},
 		{`°\s*C\b|℃`, " degrees Celsius "}, {`°\s*F\b|℉`, " degrees Fahrenheit "}, {`°`, " degrees "}, {`\$`, " dollar "}, {`€`, " euro "}, {`£`, " pound "},
 		{`\s*@\s*`, " at "}, {`µ`, " micro "}, {`(?:\s|^)~\s*`, " about "},
 	} {
@@ -309,6 +309,7 @@ func symbolRules() []rule {
 	}
 	return append(all,
 		on(`\b([A-Z][a-z]+|[a-z]{2,})/([A-Z][a-z]+|[a-z]{2,})\b`, func(m []string) string { return m[1] + " or " + m[2] }),
+		on(`\b([A-Z][a-z]+|[a-z]{2,})/([A-Z][a-z]+|[a-z]{2,})\b`, func(m []string) string { return m[1] + " or " + m[2] }), // Neighbours share a word.
 		on(`(\pL)_(\pL)`, func(m []string) string { return m[1] + " " + m[2] }),
 		on(`([A-Za-z]\w+)\.([a-z]{1,5})\b`, func(m []string) string { return m[1] + " dot " + webWords(m[2]) }),
 		on(`([a-z])\.([A-Z][a-z])`, func(m []string) string { return m[1] + ". " + m[2] }),

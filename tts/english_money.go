@@ -71,6 +71,14 @@ func moneyRules() []rule {
 	)
 	return []rule{
 		on(symbol+`\.(\d\d)\b`, func(m []string) string { return m[1] + "0." + m[2] }),
+		// $1M-$2M
+		on(symbol+number+size+` ?[-–—] ?[$€£¥₹₽₩₿]`+number+size, func(m []string) string {
+			from, to := magnitudes[strings.ToLower(m[3])], money("", m[4], m[5], m[1])
+			if from == "" || strings.EqualFold(m[3], m[5]) {
+				return amount(m[2]) + " to " + to
+			}
+			return amount(m[2]) + " " + from + " to " + to
+		}),
 		// $5-10 and $5-$10
 		on(`(?:US|A|C)?`+symbol+number+` ?[-–—] ?[$€£¥₹₽₩₿]?`+number+size, func(m []string) string {
 			return amount(m[2]) + " to " + money("", m[3], m[4], m[1])

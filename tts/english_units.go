@@ -142,7 +142,7 @@ func unitRules() []rule {
 			return part(m[1], vulgar[m[2]], units[m[3]]) + m[4]
 		}),
 		// 5-10 km
-		on(`([-−]?\b\d+(?:\.\d+)?) ?(?:°|%)? ?[-–—] ?(\d+(?:\.\d+)?) ?`+u+end, func(m []string) string {
+		on(`([-−]?\b(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?) ?(?:°|%)? ?[-–—] ?((?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?) ?`+u+end, func(m []string) string {
 			return amount(m[1]) + " to " + said(m[2], m[3]) + m[4]
 		}),
 		// 10x10 cm

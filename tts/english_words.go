@@ -57,6 +57,9 @@ func wordRules() []rule {
 		on(`\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun)\.? ?[-–—] ?(Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b\.?`, func(m []string) string {
 			return days[m[1]] + " to " + days[m[2]]
 		}),
+		on(`\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun)(,? (?:`+monthNames+`|`+monthAbbrs+`|\d{1,2}(?:/| (?:`+monthNames+`|`+monthAbbrs+`)))\b)`, func(m []string) string {
+			return days[m[1]] + m[2]
+		}),
 		// Words that are cut short ahead of a number.
 		on(`\b([Pp]|[Cc]h|[Ee]q|[Ss]ec|[Aa]rt|[Tt]ab|[Nn]r|[Ss]te|[Bb]ldg|[Cc]a|[Cc])\. ?(\d)`, func(m []string) string {
 			return aheadOfNumber[strings.ToLower(m[1])] + " " + m[2]
