@@ -93,8 +93,8 @@ func devicesUnderTest(t *testing.T) []Device {
 	return list
 }
 
-// A conversation on a GPU: its memory is kept, cut, copied for another caller, and given up for more callers than there
-// is room for. The same build without a GPU says what each answer is, and how much of each prompt is kept.
+// A conversation on a GPU: its memory is kept, cut, copied for another caller, saved when there are more callers than
+// there is room for, and restored. The same build without a GPU says what each answer is, and how much of each prompt is kept.
 func TestGPUAnswersAsTheCPU(t *testing.T) {
 	device := devicesUnderTest(t)[0]
 	gpu, said := openOn(t, -1, func(e *Engine) { e.Devices = []string{device.Name} })
@@ -117,7 +117,8 @@ func TestGPUAnswersAsTheCPU(t *testing.T) {
 		{name: "second", request: repeat("a", apple.asked, gold), kept: "first"},
 		{name: "interrupted", request: repeat("a", milk.asked, gold, heard), kept: "second"},
 		{name: "another caller", request: repeat("b", "bread and butter"), least: 20},
-		{name: "a third", request: repeat("c", "four five six"), least: 20},
+		{name: "a third", request: repeat("c", "four five six"), least: 20}, // Takes the first one's place.
+		{name: "restored", request: repeat("a", "A B C D E F G H", gold, heard, milk), kept: "interrupted"},
 	} {
 		want, got := answer(t, cpu, turn.request), answer(t, gpu, turn.request)
 		t.Logf("%s: %q, %+v", turn.name, got.text, got.usage)
