@@ -300,7 +300,9 @@ func (e *Engine) prepare(ctx context.Context, r llm.Request, reading bool) (*seq
 	ask := e.ask.with(r.Tools)
 	text := newAnswerText(append(ask.template.stops(), r.Stop...))
 	var form *form
-	if !reading {
+	if reading && len(r.Tools) > 0 {
+		e.model.lexicon() // It takes a while the first time, and the answer will need it.
+	} else if !reading {
 		var err error
 		if form, err = newForm(r, ask.template.style, e.model.lexicon); err != nil {
 			return nil, nil, err

@@ -282,8 +282,8 @@ func (m *nativeModel) readLexicon() *lexicon {
 	for t := range token(m.size) {
 		if native.VocabIsEOG(m.words, native.Token(t)) {
 			l.ends = append(l.ends, int32(t))
-		} else if !words.Ends(t) {
-			text[int32(t)] = bytes.Clone(words.Piece(t))
+		} else if p := words.Piece(t); !words.Ends(t) && !bytes.Contains(p, []byte{0}) {
+			text[int32(t)] = bytes.Clone(p)
 		}
 	}
 	l.text = grammar.NewVocabulary(text)

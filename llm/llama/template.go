@@ -3,6 +3,7 @@ package llama
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -31,6 +32,9 @@ func newChatTemplate(source, bos, eos string) (*chatTemplate, error) {
 		return t, errors.New("the model has no chat template")
 	}
 	compiled, err := compileJinja(source)
+	if err != nil { // An apostrophe in a comment is taken for the beginning of a string.
+		compiled, err = compileJinja(comments.ReplaceAllString(source, "$1$2"))
+	}
 	if err != nil {
 		return t, fmt.Errorf("the model's chat template: %w", err)
 	}
@@ -47,6 +51,9 @@ func (t *chatTemplate) with(tools []llm.Tool) *chatTemplate {
 	c.tools = tools
 	return &c
 }
+
+// comments are those of a template; the ends that are kept say what happens to the white space around them.
+var comments = regexp.MustCompile(`(?s)(\{#-?).*?(-?#\})`)
 
 // writes reports whether the template itself, and not only a message, may write a text.
 func (t *chatTemplate) writes(text string) bool {

@@ -49,6 +49,7 @@ func TestTemplateRender(t *testing.T) {
 		"no system":                   {userTemplate, say("system", "S", "user", "Q"), "[user]S\n\nQ[assistant]"},
 		"no system, greeting first":   {userTemplate, say("system", "S", "assistant", "Hi!", "user", "Q"), "[user]S\n\nHello.[assistant]Hi![user]Q[assistant]"},
 		"no system, not said":         {droppingTemplate, say("system", "S", "user", "Q"), "[user]S\n\nQ[assistant]"},
+		"comments":                    {"{#- we're here #}{{ messages[0]['content'] }} {#- that's \"it -#} !", say("user", "Q"), "Q!"},
 		"none":                        {"", say("system", "S", "user", "Q"), "<|im_start|>system\nS<|im_end|>\n<|im_start|>user\nQ<|im_end|>\n<|im_start|>assistant\n"},
 		"one that refuses everything": {"{{ raise_exception('no') }}", say("user", "Q"), "<|im_start|>user\nQ<|im_end|>\n<|im_start|>assistant\n"},
 	} {

@@ -20,8 +20,8 @@ const (
 	Mistral
 )
 
-// StyleOf says which style a chat template is written for. It is false for one that knows no tools, or writes calls in a
-// way that is not known here.
+// StyleOf says which style a chat template is written for. It is false, and Hermes, for one that knows no tools, or writes
+// calls in a way that is not known here.
 func StyleOf(template string) (Style, bool) {
 	has := func(all ...string) bool {
 		for _, s := range all {
@@ -34,8 +34,8 @@ func StyleOf(template string) (Style, bool) {
 	switch {
 	case !has("tools"), !has("tool_calls"):
 		return Hermes, false
-	case has("[TOOL_CALLS]"):
-		return Mistral, !has("[ARGS]")
+	case has("[TOOL_CALLS]") && !has("[ARGS]"):
+		return Mistral, true
 	case has("<tool_call>", "arguments"):
 		return Hermes, !has("<function=") && !has("<arg_key>")
 	case has("ipython", `"parameters"`), has("<|python_tag|>", `"parameters"`):

@@ -284,7 +284,7 @@ func TestStyleOf(t *testing.T) {
 		"tools <tool_call> tool_calls arguments <arg_key>":  {Hermes, false},
 		`tools tool_calls ipython "parameters"`:             {Llama, true},
 		"tools tool_calls [TOOL_CALLS] arguments":           {Mistral, true},
-		"tools tool_calls [TOOL_CALLS]name[ARGS] arguments": {Mistral, false},
+		"tools tool_calls [TOOL_CALLS]name[ARGS] arguments": {Hermes, false},
 	} {
 		if style, ok := StyleOf(text); style != want.style || ok != want.ok {
 			t.Errorf("%q: %v, %v", text, style, ok)
