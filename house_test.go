@@ -29,7 +29,7 @@ var house = map[string][]string{
 	"pipeline":           {"audio", "budget", "endpoint", "llm", "stt", "tts", "transport"},
 	"transport/realtime": {"audio", "budget", "llm", "transport"},
 	"caller":             {"audio"},
-	"bench":              {"audio", "caller", "llm", "stt/wer", "tts"},
+	"bench":              {"audio", "budget", "caller", "llm", "stt", "stt/wer", "tts"},
 	"web":                {},
 
 	"audio/mel":       {},

@@ -60,6 +60,7 @@ func whisperLibrary() library {
 			"-DWHISPER_BUILD_SERVER=OFF",
 		),
 		target: "whisper", headers: []string{"include", "ggml/include"}, lib: "*.a",
+		patches: []patch{{patchSilence, silenceText()}},
 	}
 }
 

@@ -181,6 +181,23 @@ func TestInsertSameSums(t *testing.T) {
 	}
 }
 
+func TestSpreadSilence(t *testing.T) {
+	var code, want string
+	for _, e := range silenceEdits {
+		code += "code\n" + e.before
+		want += "code\n" + e.insert + e.before
+	}
+	got, err := spreadSilence([]byte(code))
+	if err != nil || string(got) != want {
+		t.Errorf("got %q, %v", got, err)
+	}
+	for _, other := range []string{"something else", code + code} {
+		if _, err := spreadSilence([]byte(other)); !errors.Is(err, ErrHash) {
+			t.Errorf("other code: %v", err)
+		}
+	}
+}
+
 // A build made with another patch is another build.
 func TestPatchesMakeBuilds(t *testing.T) {
 	l := library{name: "lib", patches: []patch{{text: []byte("one")}}}

@@ -44,7 +44,7 @@ var _ stt.Recognizer = (*Engine)(nil)
 func (e *Engine) Open(ctx context.Context) error {
 	e.Threads = orDefault(e.Threads, min(2, runtime.NumCPU()))
 	e.States = orDefault(e.States, runtime.NumCPU())
-	e.Window = min(orDefault(e.Window, minWindow), fullWindow)
+	e.Window = min(orDefault(e.Window, minWindow), FullWindow)
 	if e.Log == nil {
 		e.Log = slog.New(slog.DiscardHandler)
 	}
@@ -118,7 +118,7 @@ func (e *Engine) Transcribe(ctx context.Context, speech audio.PCM, o stt.Options
 
 // easy is how much speech, in samples, is heard in one go before it is cut at its pauses.
 func (e *Engine) easy() int {
-	if e.Window == fullWindow {
+	if e.Window == FullWindow {
 		return longest
 	}
 	return comfortable

@@ -101,8 +101,8 @@ func (h header) check() error {
 	if h.AudioState != h.TextState || h.AudioState%h.AudioHead != 0 || h.TextState%h.TextHead != 0 {
 		return fmt.Errorf("no Whisper model: states of %d and %d, heads %d and %d", h.AudioState, h.TextState, h.AudioHead, h.TextHead)
 	}
-	if h.AudioCtx != fullWindow {
-		return fmt.Errorf("hears %d positions at a time, want %d", h.AudioCtx, fullWindow)
+	if h.AudioCtx != FullWindow {
+		return fmt.Errorf("hears %d positions at a time, want %d", h.AudioCtx, FullWindow)
 	}
 	if _, ok := h.matrix(); !ok {
 		return fmt.Errorf("unknown number type %d", h.Type)

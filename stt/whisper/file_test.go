@@ -12,7 +12,7 @@ import (
 
 // tiny is the header of a model that is small enough for tests, in the file type given.
 func tiny(kind int32) header {
-	return header{Vocab: 9, AudioCtx: fullWindow, AudioState: 32, AudioHead: 2, AudioLayer: 1, TextCtx: 4, TextState: 32, TextHead: 2, TextLayer: 1, Mels: 2, Type: kind}
+	return header{Vocab: 9, AudioCtx: FullWindow, AudioState: 32, AudioHead: 2, AudioLayer: 1, TextCtx: 4, TextState: 32, TextHead: 2, TextLayer: 1, Mels: 2, Type: kind}
 }
 
 // modelBytes returns a whole model file with that header, of zeros.

@@ -1,6 +1,7 @@
 package whisper
 
 import (
+	"math"
 	"strings"
 
 	"riposte/audio"
@@ -8,12 +9,14 @@ import (
 )
 
 const (
-	// fullWindow is the whole of Whisper's hearing in encoder positions, 50 to the second: 30 s.
-	fullWindow = 1500
-	// minWindow is the smallest window that the models bear: below it short speech is heard over and over again.
-	minWindow = 512
-	// windowMargin is how far, in positions, the window reaches beyond the speech: 1.3 s, for the model to hear it end.
+	// FullWindow is the whole of Whisper's hearing in encoder positions, 50 to the second: 30 s.
+	FullWindow = 1500
+	// minWindow is the smallest window that hears as well as the whole one: see spread.
+	minWindow = 192
+	// windowMargin is how far, in positions, the window reaches beyond the speech: 1.3 s of silence.
 	windowMargin = 64
+	// near is how much of that silence, in positions, is heard where it is: the model hears speech end in it.
+	near = 8
 	// windowStep is what windows are rounded up to: in between, the matrices do not fit the vector registers, and the
 	// encoder takes up to three times as long.
 	windowStep = 32
@@ -35,6 +38,8 @@ type request struct {
 	threads  int
 	window   int       // In encoder positions.
 	mel      []float32 // The spectrogram, of two frames for each position, band by band.
+	places   []int32   // For each position, where in the whole window it is heard; nil for where it is.
+	weights  []float32 // For each position, the logarithm of how many it stands for.
 	tokens   int       // Where to stop, ended or not.
 	language string    // Empty to find out.
 	prompt   string
@@ -86,8 +91,8 @@ func (l *listener) part(samples []float32, o stt.Options, draft []int32) (saying
 	}
 	r := request{window: l.fit(len(samples)), tokens: tokenLimit(len(samples)), language: o.Language, prompt: o.Prompt, draft: draft}
 	h, err := l.decode(samples, r)
-	if err == nil && h.astray() && r.window < fullWindow && !(h.period > 0 && len(samples) < brief) {
-		r.window = fullWindow
+	if err == nil && h.astray() && r.window < FullWindow && !(h.period > 0 && len(samples) < brief) {
+		r.window = FullWindow
 		h, err = l.decode(samples, r)
 	}
 	switch {
@@ -111,7 +116,27 @@ func (l *listener) part(samples []float32, o stt.Options, draft []int32) (saying
 // decode hears samples once.
 func (l *listener) decode(samples []float32, r request) (heard, error) {
 	r.threads, r.mel = l.threads, l.sound.window(samples, 2*r.window)
+	r.places, r.weights = spread(50*len(samples)/audio.SpeechRate+1+near, r.window)
 	return l.ear.decode(r)
+}
+
+// spread lets the silence at the end of a window, from position from on, stand for all the silence up to the end of the whole
+// window, which the model is used to: the positions are spread over it, and each weighs as much as all that it stands for.
+// Without that, speech in small windows is heard over and over again, or its end is not heard at all.
+func spread(from, window int) (places []int32, weights []float32) {
+	if from >= window || window == FullWindow {
+		return nil, nil
+	}
+	places, weights = make([]int32, window), make([]float32, window)
+	each := float64(FullWindow-from) / float64(window-from)
+	for i := range places {
+		places[i] = int32(i)
+		if i >= from {
+			places[i] = int32(float64(from) + (float64(i-from)+0.5)*each)
+			weights[i] = float32(math.Log(each))
+		}
+	}
+	return places, weights
 }
 
 // halves hears speech with more words in it than one decode may have.
@@ -133,7 +158,7 @@ func (l *listener) halves(samples []float32, o stt.Options) (saying, error) {
 // fit returns the window for n samples.
 func (l *listener) fit(n int) int {
 	w := max(l.least, 50*n/audio.SpeechRate+windowMargin)
-	return min(fullWindow, (w+windowStep-1)/windowStep*windowStep)
+	return min(FullWindow, (w+windowStep-1)/windowStep*windowStep)
 }
 
 // tokenLimit returns how many tokens n samples may have: the fastest speakers make 7 a second of English and 12 of other

@@ -2,6 +2,7 @@ package whisper
 
 import (
 	"errors"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -82,15 +83,15 @@ func TestListen(t *testing.T) {
 		windows []int // Of the decodes, in order.
 	}{
 		{"silence is not decoded", make([]float32, 5*audio.SpeechRate), nil, saying{}, nil},
-		{"short", tone(2), []heard{text("yes please")}, saying{text: "yes please", language: "en"}, []int{512}},
+		{"short", tone(2), []heard{text("yes please")}, saying{text: "yes please", language: "en"}, []int{192}},
 		{"window fits", tone(11), []heard{text("and so")}, saying{text: "and so", language: "en"}, []int{640}},
 		{"window ends at 30 s", tone(30), []heard{text("and so")}, saying{text: "and so", language: "en"}, []int{1500}},
-		{"loop in brief speech, cut", tone(2), []heard{loop}, saying{text: "go on and on", language: "en"}, []int{512}},
-		{"loop, decoded again", tone(4), []heard{loop, text("go on")}, saying{text: "go on", language: "en"}, []int{512, 1500}},
-		{"loop in both, cut", tone(4), []heard{loop, loop}, saying{text: "go on and on", language: "en"}, []int{512, 1500}},
-		{"no end, decoded again", tone(2), []heard{endless, text("go on")}, saying{text: "go on", language: "en"}, []int{512, 1500}},
-		{"too many words, cut in two", tone(20), []heard{endless, endless, text("one half"), text("the other")}, saying{text: "one half the other", language: "en"}, []int{1088, 1500, 512, 736}},
-		{"doubtful words", tone(2), []heard{doubtful}, saying{text: "", language: "en"}, []int{512}},
+		{"loop in brief speech, cut", tone(2), []heard{loop}, saying{text: "go on and on", language: "en"}, []int{192}},
+		{"loop, decoded again", tone(4), []heard{loop, text("go on")}, saying{text: "go on", language: "en"}, []int{288, 1500}},
+		{"loop in both, cut", tone(4), []heard{loop, loop}, saying{text: "go on and on", language: "en"}, []int{288, 1500}},
+		{"no end, decoded again", tone(2), []heard{endless, text("go on")}, saying{text: "go on", language: "en"}, []int{192, 1500}},
+		{"too many words, cut in two", tone(20), []heard{endless, endless, text("one half"), text("the other")}, saying{text: "one half the other", language: "en"}, []int{1088, 1500, 416, 736}},
+		{"doubtful words", tone(2), []heard{doubtful}, saying{text: "", language: "en"}, []int{192}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := &script{answers: tt.answers}
@@ -135,9 +136,100 @@ func TestQuietest(t *testing.T) {
 func TestFit(t *testing.T) {
 	for n := audio.SpeechRate; n <= longest; n += 777 {
 		w := (&listener{least: minWindow}).fit(n)
-		if w < minWindow || w > fullWindow || w < 50*n/audio.SpeechRate || w%windowStep != 0 && w != fullWindow {
+		if w < minWindow || w > FullWindow || w < 50*n/audio.SpeechRate || w%windowStep != 0 && w != FullWindow {
 			t.Fatalf("the window of %d samples is %d", n, w)
 		}
+	}
+}
+
+// TestSpread sees that the silence in a window weighs as much as all that it stands for, and lies all over it.
+func TestSpread(t *testing.T) {
+	for _, tt := range []struct{ from, window int }{{50, 192}, {190, 192}, {1000, 1088}, {700, 1472}} {
+		places, weights := spread(tt.from, tt.window)
+		if len(places) != tt.window || len(weights) != tt.window {
+			t.Fatalf("%+v: %d places and %d weights", tt, len(places), len(weights))
+		}
+		var sum float64
+		for i, w := range weights {
+			sum += math.Exp(float64(w))
+			if i < tt.from && (places[i] != int32(i) || w != 0) || i > 0 && places[i] <= places[i-1] || places[i] >= FullWindow {
+				t.Fatalf("%+v: position %d is heard at %d and weighs %v", tt, i, places[i], w)
+			}
+		}
+		if math.Abs(sum-FullWindow) > 0.01 {
+			t.Errorf("%+v: all weigh %v, want %d", tt, sum, FullWindow)
+		}
+	}
+	for _, tt := range []struct{ from, window int }{{192, 192}, {300, 192}, {100, FullWindow}} {
+		if places, weights := spread(tt.from, tt.window); places != nil || weights != nil {
+			t.Errorf("%+v: spread", tt)
+		}
+	}
+}
+
+func TestCut(t *testing.T) {
+	second := audio.SpeechRate
+	paused := tone(25)
+	for _, at := range []int{5, 9, 24} {
+		clear(paused[at*second : at*second+second/2])
+	}
+	brief := tone(12)
+	clear(brief[6*second : 6*second+second/5])
+	for _, tt := range []struct {
+		name    string
+		samples []float32
+		want    float64 // Seconds.
+	}{
+		{"little is not cut", paused[:10*second], 10}, {"the last pause before the last second", paused[:12*second], 9.25},
+		{"a pause at the end is none yet", paused[:10*second-second/2+1000], 9.5625}, {"the next to last", paused, 9.25},
+		{"a breath is no pause", brief, 12}, {"no pause, one window", tone(30), 30}, {"no pause, more", tone(31), 25},
+	} {
+		got := cut(tt.samples, comfortable)
+		if math.Abs(float64(got)/float64(second)-tt.want) > 0.05 {
+			t.Errorf("%s: cut at %.2f s, want %v", tt.name, float64(got)/float64(second), tt.want)
+		}
+		if got != len(tt.samples) && got%melStep != 0 {
+			t.Errorf("%s: cut at %d, within a frame", tt.name, got)
+		}
+	}
+}
+
+func TestAgreed(t *testing.T) {
+	for _, tt := range []struct {
+		before, text, want string
+	}{
+		{"", "ask", ""}, {"ask", "ask not", "ask"}, {"ask not", "ask not", "ask"}, {"ask no", "ask not what", "ask"}, {"ask not what", "ask not that you", "ask not"},
+		{"Ask not.", "Ask not what", "Ask"}, {"so", "no", ""}, {"ask not what you", "ask", ""},
+	} {
+		if got := tt.text[:agreed(tt.before, tt.text)]; got != tt.want {
+			t.Errorf("%q and %q agree in %q, want %q", tt.before, tt.text, got, tt.want)
+		}
+	}
+}
+
+func TestLevel(t *testing.T) {
+	var l level
+	p := tone(1)
+	l.step(p)
+	if l.voiced != len(p) {
+		t.Errorf("a tone is voiced up to %d, want %d", l.voiced, len(p))
+	}
+	quiet := make([]float32, audio.SpeechRate) // 50 dB down.
+	for i, x := range p {
+		quiet[i] = x / 316
+	}
+	p = append(p, quiet...)
+	l.step(p)
+	if l.voiced != audio.SpeechRate {
+		t.Errorf("with a murmur behind it up to %d, want %d", l.voiced, audio.SpeechRate)
+	}
+	l.step(append(p, tone(0.02)...))
+	if want := 2*audio.SpeechRate + levelFrame; l.voiced != want {
+		t.Errorf("with a click behind it up to %d, want %d", l.voiced, want)
+	}
+	l.drop(audio.SpeechRate)
+	if want := audio.SpeechRate + levelFrame; l.voiced != want || l.seen != want {
+		t.Errorf("a second is dropped, and it is voiced up to %d and seen up to %d, want %d", l.voiced, l.seen, want)
 	}
 }
 

@@ -106,7 +106,8 @@ func (e *ear) decode(r request) (heard, error) {
 		return heard{}, errStopped
 	}
 	p := e.params(r)
-	if rc := C.ear_encode(e.m.native(), e.c, p.c(), (*C.float)(unsafe.SliceData(r.mel)), C.int(r.window), C.int(e.m.mels)); rc != 0 || e.stopped() {
+	if rc := C.ear_encode(e.m.native(), e.c, p.c(), (*C.float)(unsafe.SliceData(r.mel)), C.int(r.window), C.int(e.m.mels),
+		(*C.int32_t)(unsafe.SliceData(r.places)), (*C.float)(unsafe.SliceData(r.weights)), C.int(len(r.places))); rc != 0 || e.stopped() {
 		return heard{}, e.failed("encode", int(rc))
 	}
 	return e.write(r)
