@@ -29,7 +29,7 @@ var house = map[string][]string{
 	"pipeline":           {"audio", "budget", "endpoint", "llm", "stt", "tts", "transport"},
 	"transport/realtime": {"audio", "budget", "llm", "transport"},
 	"caller":             {"audio"},
-	"bench":              {"audio", "budget", "caller", "llm", "stt", "stt/wer", "tts"},
+	"bench":              {"audio", "budget", "caller", "endpoint", "llm", "stt", "stt/wer", "tts"},
 	"web":                {},
 
 	"audio/mel":       {},
@@ -49,7 +49,7 @@ var house = map[string][]string{
 
 	"cmd/riposte": {
 		"audio", "audio/silero", "audio/smartturn", "bench", "budget", "caller", "llm", "llm/llama", "native", "native/console", "native/onnx", "pipeline",
-		"stt/whisper", "transport", "transport/realtime", "tts", "tts/piper", "web",
+		"stt/whisper", "transport", "transport/realtime", "tts/piper", "web",
 	},
 }
 

@@ -89,3 +89,16 @@ func (c Clip) Sound() (pcm audio.PCM, rate int, err error) {
 	}
 	return pcm[:min(len(pcm), audio.Samples(c.SpeechEnd, rate))], rate, nil
 }
+
+// room returns all of the clip at audio.SpeechRate, with its own room behind the last word, and then silence enough for
+// anybody to be sure that nothing follows.
+func (c Clip) room() (audio.PCM, error) {
+	pcm, rate, err := audio.ReadFile(c.File)
+	if err != nil {
+		return nil, err
+	}
+	if pcm, err = audio.Resample(pcm, rate, audio.SpeechRate); err != nil {
+		return nil, err
+	}
+	return append(pcm, make(audio.PCM, 3*audio.SpeechRate)...), nil
+}

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -124,18 +125,36 @@ func (s *Session) voice(ctx context.Context, text string, settings transport.Set
 	v := &voicing{chunks: make(chan audio.PCM, ahead)}
 	s.group.Go(func() error {
 		defer close(v.chunks)
-		for pcm, err := range s.TTS.Speak(ctx, text, tts.Options{Speed: settings.Speed, Urgency: u}) {
-			if err == nil {
-				err = put(ctx, v.chunks, pcm)
-			}
-			if err != nil {
-				v.err = err
+		made := 0 // Samples.
+		for {
+			v.err = s.sound(ctx, text, tts.Options{Speed: settings.Speed, Urgency: u}, v.chunks, &made)
+			if !errors.Is(v.err, budget.ErrPreempted) {
 				return nil
 			}
 		}
-		return nil
 	})
 	return v
+}
+
+// sound speaks text into chunks, but for the samples at the beginning that were made before, which it counts on. It stops with
+// budget.ErrPreempted to make room for work that is more urgent, and can then be called again.
+func (s *Session) sound(ctx context.Context, text string, o tts.Options, chunks chan<- audio.PCM, made *int) error {
+	skip := *made
+	for pcm, err := range s.TTS.Speak(ctx, text, o) {
+		if err != nil {
+			return err
+		}
+		n := min(skip, len(pcm))
+		skip -= n
+		if n == len(pcm) {
+			continue
+		}
+		if err := put(ctx, chunks, pcm[n:]); err != nil {
+			return err
+		}
+		*made += len(pcm) - n
+	}
+	return nil
 }
 
 // all yields the sound.

@@ -136,6 +136,7 @@ type engines struct {
 	prompts  [][]llm.Message
 	asked    []llm.Request
 	reads    []llm.Request // What the model was to read ahead.
+	preempt  int           // How many of the next clauses are stopped in the middle for more urgent work.
 	read     time.Duration // How long that takes,
 	unread   int           // and how often it was stopped.
 	over     float32       // How likely the model finds it that the last message is complete.
@@ -255,7 +256,15 @@ func (e *engines) speak(ctx context.Context, text string, _ tts.Options) iter.Se
 			yield(nil, err)
 			return
 		}
-		for range text {
+		e.mu.Lock()
+		preempted := e.preempt > 0
+		e.preempt--
+		e.mu.Unlock()
+		for i := range text {
+			if preempted && i == 2 {
+				yield(nil, budget.ErrPreempted)
+				return
+			}
 			pcm := make(audio.PCM, audio.Samples(letter, rate))
 			for i := range pcm {
 				pcm[i] = int16(5000 * math.Sin(float64(i)/5))

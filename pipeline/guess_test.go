@@ -3,6 +3,7 @@ package pipeline
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"riposte/budget"
 	"riposte/llm"
@@ -40,6 +41,26 @@ func TestGuessStands(t *testing.T) {
 	if len(e.prompts) != 1 {
 		t.Errorf("the model was asked %d times, want once", len(e.prompts))
 	}
+}
+
+// Sound that is made ahead of time gives way to what is more urgent, and none of it is lost or said twice.
+func TestGuessGivesWay(t *testing.T) {
+	e := quick()
+	e.preempt = 2
+	session(t, e, func(s *Session) { s.Settings.Detection.Silence = 600 * ms }, func(l *line) {
+		l.speak(1000*ms, 6000*ms)
+		done := told[transport.ResponseDone](l)
+		if len(done) != 1 || done[0].Status != transport.Completed {
+			t.Fatalf("the answers ended as %+v", done)
+		}
+		var sound time.Duration
+		for _, v := range told[transport.Voice](l) {
+			sound += v.PCM.Duration(rate)
+		}
+		if want := time.Duration(len(e.says))*letter + sentencePause; sound != want {
+			t.Errorf("the answer sounded for %v, want %v", sound, want)
+		}
+	})
 }
 
 // An answer to words that turn out to be others is thrown away, without a trace in the conversation.

@@ -17,7 +17,6 @@ import (
 	"riposte/native"
 	"riposte/native/onnx"
 	"riposte/stt/whisper"
-	"riposte/tts"
 	"riposte/tts/piper"
 )
 
@@ -59,18 +58,6 @@ func openEngines(ctx context.Context, s *settings, log *slog.Logger) (*engines, 
 		return nil, err
 	}
 	return e, nil
-}
-
-// rehearse speaks what the service itself may say, so that the voice has it ready. It gives way to everything else, and ends
-// with ctx.
-func (e *engines) rehearse(ctx context.Context, speed float32, texts ...string) {
-	for _, text := range texts {
-		for _, err := range e.tts.Speak(ctx, text, tts.Options{Speed: speed, Urgency: budget.Urgency{Class: budget.Speculative}}) {
-			if err != nil {
-				break // it will be spoken when it is needed
-			}
-		}
-	}
 }
 
 // engines finds the libraries and models that the settings name.

@@ -79,7 +79,7 @@ func (s *service) serve(ctx context.Context, listener net.Listener, ready func()
 	s.log.Info("ready", "realtime", "ws://"+listener.Addr().String()+"/v1/realtime", "after", time.Since(began).Round(time.Millisecond))
 	rehearsal, stop := context.WithCancel(ctx)
 	var rehearsed sync.WaitGroup
-	rehearsed.Go(func() { s.engines.rehearse(rehearsal, s.settings.TTS.Speed, s.settings.Talk.Apology) })
+	rehearsed.Go(func() { s.engines.tts.Warm(rehearsal, s.settings.Talk.Apology) })
 	defer rehearsed.Wait()
 	defer stop()
 	if ready != nil {

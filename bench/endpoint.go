@@ -1,0 +1,274 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"riposte/audio"
+	"riposte/budget"
+	"riposte/endpoint"
+	"riposte/llm"
+	"riposte/stt"
+)
+
+// Endpoint measures when turns are taken to be over: at each silence of recorded speech it gathers the same evidence that a
+// call would, notes how long that took, and finds when different policies decide. Nothing answers.
+type Endpoint struct {
+	Clips        []Clip
+	VAD          func() (audio.VAD, error)
+	Turns        func(ctx context.Context, speech audio.PCM) (float32, error) // The model of the sound; nil for none.
+	STT          stt.Recognizer
+	LLM          llm.Generator
+	Instructions string                        // What the model is told, as in a call.
+	Each         func(c Clip, silences int)    // Called after each clip, where it is not nil.
+	Log          func(c Clip, s SilenceReport) // Called for each silence, where it is not nil.
+}
+
+// SilenceReport is what was found out about one silence.
+type SilenceReport struct {
+	At      time.Duration // Where the last voiced sample before it was, from the clip's beginning.
+	Length  time.Duration // 0 for the one behind the clip.
+	Signals endpoint.Signals
+	Sound   float32 // The sound model's and
+	Over    float32 // the language model's probability that the turn is over.
+}
+
+// EndpointResult is what Endpoint measured.
+type EndpointResult struct {
+	FalseCutoffs int          `json:"false_cutoffs"` // Pauses inside of sentences that were taken for the end.
+	Pauses       int          `json:"pauses"`        // How many there were.
+	Decide       Percentiles  `json:"decide_ms"`     // From the last voiced sample to the decision.
+	Ends         int          `json:"ends"`          // Turns that ended: what the percentiles are of.
+	Fixed500     Decisions    `json:"fixed_500"`     // The same for a fixed silence of 500 ms.
+	Curve        []CurvePoint `json:"curve"`
+	Failed       int          `json:"failed"` // Clips of which something could not be found out.
+	Machine      Machine      `json:"machine"`
+}
+
+// Decisions are what one policy came to.
+type Decisions struct {
+	FalseCutoffs    int         `json:"false_cutoffs"`
+	FalseCutoffRate float64     `json:"false_cutoff_rate"`
+	Decide          Percentiles `json:"decide_ms"`
+}
+
+// CurvePoint is one policy at one degree of patience.
+type CurvePoint struct {
+	Policy          string  `json:"policy"`
+	FalseCutoffRate float64 `json:"false_cutoff_rate"`
+	P50             float64 `json:"decide_p50_ms"`
+	P95             float64 `json:"decide_p95_ms"`
+}
+
+// silence is a silence of a clip and what is known of it when.
+type silence struct {
+	report  SilenceReport
+	end     time.Duration // What counts as the last voiced sample: for a final one, as the corpus says.
+	final   bool
+	pause   bool // It is one inside of a sentence.
+	soundAt time.Duration
+	textAt  time.Duration
+	overAt  time.Duration
+}
+
+// Run measures.
+func (b *Endpoint) Run(ctx context.Context) (EndpointResult, error) {
+	r := EndpointResult{Machine: machine()}
+	var all []silence
+	for _, c := range b.Clips {
+		s, err := b.silences(ctx, c)
+		if ctx.Err() != nil {
+			return r, context.Cause(ctx)
+		}
+		if err != nil {
+			r.Failed++
+			continue
+		}
+		all = append(all, s...)
+		if b.Each != nil {
+			b.Each(c, len(s))
+		}
+	}
+	if len(all) == 0 {
+		return r, fmt.Errorf("%w: no turn ended in any of its clips", ErrCorpus)
+	}
+	for _, s := range all {
+		if s.pause {
+			r.Pauses++
+		}
+		if s.final {
+			r.Ends++
+		}
+	}
+	ours := decide(all, everything, endpoint.Policy{})
+	r.FalseCutoffs, r.Decide = ours.FalseCutoffs, ours.Decide
+	r.Fixed500 = decide(all, nothing, fixed(500*time.Millisecond))
+	for ms := 200; ms <= 1200; ms += 100 {
+		r.add("silence", decide(all, nothing, fixed(time.Duration(ms)*time.Millisecond)))
+	}
+	for _, p := range []struct {
+		name string
+		keep func(*endpoint.Signals)
+	}{
+		{"sound", func(s *endpoint.Signals) { s.Text, s.Over = "", endpoint.Probability{} }},
+		{"text", func(s *endpoint.Signals) { s.Sound, s.Over = endpoint.Probability{}, endpoint.Probability{} }},
+		{"model", func(s *endpoint.Signals) { s.Sound, s.Text = endpoint.Probability{}, "" }},
+		{"all", everything},
+	} {
+		for _, patience := range []float64{0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.4, 1.6, 2} {
+			r.add(p.name, decide(all, p.keep, endpoint.Policy{
+				Shortest: scale(200*time.Millisecond, patience), Usual: scale(500*time.Millisecond, patience), Longest: scale(1600*time.Millisecond, patience),
+			}))
+		}
+	}
+	r.Machine = r.Machine.after()
+	return r, nil
+}
+
+func (r *EndpointResult) add(policy string, d Decisions) {
+	r.Curve = append(r.Curve, CurvePoint{policy, d.FalseCutoffRate, d.Decide.P50, d.Decide.P95})
+}
+
+func everything(*endpoint.Signals) {}
+
+func nothing(s *endpoint.Signals) { *s = endpoint.Signals{} }
+
+// fixed is the policy that goes by silence alone.
+func fixed(d time.Duration) endpoint.Policy {
+	return endpoint.Policy{Shortest: d, Usual: d, Longest: d}
+}
+
+func scale(d time.Duration, by float64) time.Duration { return time.Duration(float64(d) * by) }
+
+// decide finds what a policy makes of silences, with the signals that keep leaves.
+func decide(all []silence, keep func(*endpoint.Signals), p endpoint.Policy) Decisions {
+	var d Decisions
+	var took []time.Duration
+	pauses := 0
+	for _, s := range all {
+		at := s.decision(keep, p)
+		if s.final {
+			took = append(took, s.report.At+at-s.end)
+			continue
+		}
+		if s.pause {
+			pauses++
+			if at < s.report.Length {
+				d.FalseCutoffs++
+			}
+		}
+	}
+	d.Decide = percentiles(took)
+	if pauses > 0 {
+		d.FalseCutoffRate = float64(d.FalseCutoffs) / float64(pauses)
+	}
+	return d
+}
+
+// decision returns after how much silence the turn is over. Evidence counts from when it is there; a call looks each 20 ms.
+func (s silence) decision(keep func(*endpoint.Signals), p endpoint.Policy) time.Duration {
+	const step = 20 * time.Millisecond
+	for at := time.Duration(0); ; at += step {
+		known := s.report.Signals
+		if at < s.soundAt {
+			known.Sound = endpoint.Probability{}
+		}
+		if at < s.textAt {
+			known.Text = ""
+		}
+		if at < s.overAt {
+			known.Over = endpoint.Probability{}
+		}
+		keep(&known)
+		if at >= p.Wait(known, nil) {
+			return at
+		}
+	}
+}
+
+// maybe is the silence after which evidence is looked for, as in a call.
+const maybe = 3 * audio.VADFrame * time.Second / audio.SpeechRate
+
+// silences finds the silences of a clip.
+func (b *Endpoint) silences(ctx context.Context, c Clip) ([]silence, error) {
+	pcm, err := c.room()
+	if err != nil {
+		return nil, err
+	}
+	vad, err := b.VAD()
+	if err != nil {
+		return nil, err
+	}
+	defer vad.Close()
+	ends := audio.Endpointer{Eager: maybe, Silence: time.Hour}
+	inside := slices.Contains(c.Kinds, "pause") || slices.Contains(c.Kinds, "briefpause")
+	var out []silence
+	for from := 0; from+audio.VADFrame <= len(pcm); from += audio.VADFrame {
+		frame := pcm[from : from+audio.VADFrame]
+		p, err := vad.Speech(frame)
+		if err != nil {
+			return nil, err
+		}
+		switch ends.Step(p, frame) {
+		case audio.Maybe:
+			begin := max(0, int(ends.Start())-audio.Samples(300*time.Millisecond, audio.SpeechRate))
+			s, err := b.look(ctx, pcm[begin:from+audio.VADFrame])
+			if err != nil {
+				return nil, err
+			}
+			s.report.At = audio.Duration(int(ends.LastVoiced()), audio.SpeechRate)
+			out = append(out, s)
+		case audio.Resumed:
+			s := &out[len(out)-1]
+			s.report.Length = ends.Paused()
+			s.pause = inside && s.report.Length >= 300*time.Millisecond
+		}
+	}
+	if n := len(out); n > 0 {
+		out[n-1].final = true
+		out[n-1].end = c.SpeechEnd
+	}
+	for _, s := range out {
+		if b.Log != nil {
+			b.Log(c, s.report)
+		}
+	}
+	return out, nil
+}
+
+// look gathers evidence, as a call does: the sound model beside the recogniser, the language model after that.
+func (b *Endpoint) look(ctx context.Context, speech audio.PCM) (silence, error) {
+	var s silence
+	began := time.Now()
+	if b.Turns != nil {
+		p, err := b.Turns(ctx, speech)
+		if err != nil {
+			return s, err
+		}
+		s.report.Sound, s.report.Signals.Sound = p, endpoint.Likely(p)
+		s.soundAt = maybe + time.Since(began)
+	}
+	began = time.Now()
+	stream := b.STT.Listen(stt.Options{Language: "en", Heard: func(stt.Hypothesis) {}})
+	defer stream.Close()
+	stream.Write(speech)
+	t, err := stream.Finish(ctx, budget.Urgency{})
+	if err != nil {
+		return s, err
+	}
+	s.report.Signals.Text, s.textAt = t.Text, maybe+time.Since(began)
+	reading, err := b.LLM.Read(ctx, llm.Request{Conversation: "bench", Messages: []llm.Message{
+		{Role: llm.System, Text: b.Instructions}, {Role: llm.User, Text: t.Text},
+	}})
+	if err != nil {
+		return s, err
+	}
+	s.report.Over = reading.Over
+	if reading.Over > 0 {
+		s.report.Signals.Over = endpoint.Likely(reading.Over)
+	}
+	s.overAt = maybe + time.Since(began)
+	return s, nil
+}
