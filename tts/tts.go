@@ -23,6 +23,15 @@ type Synthesizer interface {
 type Options struct {
 	Speed   float32        // 1 is the voice's own pace, 2 twice as fast; 0 means 1.
 	Urgency budget.Urgency // By when the first sound has to be there.
+	// Words is told where the words of the text lie in its sound, each before the sound of it is yielded, in their order. nil
+	// does not want to know; a voice that does not know never calls it.
+	Words func(Word)
+}
+
+// Word is the place of a word of a text in the text's sound.
+type Word struct {
+	End   int // The byte in the text behind the word. What stands between words belongs to none.
+	Heard int // The sample in the sound behind the word, silence after it not included.
 }
 
 // SynthesizerFunc lets a function with a fixed rate be a Synthesizer.
