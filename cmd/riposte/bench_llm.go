@@ -72,7 +72,7 @@ func (s *settings) openModel(ctx context.Context, name string, conversations int
 	}
 	e := &llama.Engine{
 		LibDir: dir, Model: model, Threads: threads(s.LLM.Threads), ContextTokens: s.LLM.Context, Conversations: conversations,
-		GPULayers: layers, Devices: s.LLM.Devices, TensorSplit: s.LLM.Split, Executor: &budget.Executor{}, Log: log,
+		GPULayers: layers, Devices: s.LLM.Devices, TensorSplit: s.LLM.Split, Executor: &budget.Executor{Cores: s.Cores}, Log: log,
 	}
 	return e, e.Open(ctx)
 }

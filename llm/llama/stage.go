@@ -60,7 +60,7 @@ func (g *stage) look() {
 func (g *stage) overtake(s *sequence) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.stop == nil || s.due().Class >= g.class {
+	if g.stop == nil || s.urgency.Now().Class >= g.class {
 		return
 	}
 	for _, p := range g.parts {
