@@ -32,6 +32,7 @@ var house = map[string][]string{
 	"bench":              {"audio", "budget", "caller", "endpoint", "llm", "stt", "stt/wer", "tts"},
 	"web":                {},
 
+	"audio/echo":      {"audio"},
 	"audio/mel":       {},
 	"audio/silero":    {"audio", "native/onnx"},
 	"audio/smartturn": {"audio", "audio/mel", "budget", "native/onnx"},

@@ -1,0 +1,128 @@
+package echo
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/dsp/fourier"
+	"gonum.org/v1/gonum/dsp/window"
+)
+
+const (
+	reach     = 34   // Hops of lag that are searched: 544 ms.
+	whiten    = 0.7  // The power of a bin's magnitude that is divided out.
+	crossKeep = 0.96 // Smoothing of the correlation, per hop: it remembers 0.4 s.
+
+	// The bins that are used: 220 Hz to 3.4 kHz, what a telephone carries.
+	lowBin  = 7
+	highBin = 109
+)
+
+// locator finds how late the agent's voice comes back, from the correlation of the near sound with the far sound at every
+// lag. Both are whitened in part, so that a voice's pitch does not repeat the peak. The strength of a peak is counted in
+// standard deviations of what chance would make of the same two sounds. Measured: unrelated speech stays below 5 and
+// rarely reaches 7; an echo of -20 dB, in a room where its direct sound is weaker than its reverberation, passes 7 within
+// 130 ms, others within 60, and the lag is right to the sample.
+type locator struct {
+	fft    *fourier.FFT
+	edge   []float64      // The window at both ends of a far block.
+	far    [][]complex128 // Whitened spectra of the last blocks of far sound, the newest at head.
+	head   int
+	near   []complex128
+	cross  [][]complex128 // The correlation's spectra, one for each hop of lag.
+	chance []float64      // The variance that each would have if the sounds were unrelated.
+	peaks  []float64      // Of the correlation in each hop of lag.
+	time   []float64
+	tmp    []complex128
+}
+
+// newLocator returns a locator that has heard nothing.
+func newLocator() *locator {
+	l := &locator{
+		fft: fourier.NewFFT(block), near: make([]complex128, bins), chance: make([]float64, reach), peaks: make([]float64, reach),
+		time: make([]float64, block), tmp: make([]complex128, bins),
+	}
+	for i := range hop / 4 {
+		l.edge = append(l.edge, (1-math.Cos(math.Pi*float64(i)/(hop/4)))/2)
+	}
+	for range reach {
+		l.far = append(l.far, make([]complex128, bins))
+		l.cross = append(l.cross, make([]complex128, bins))
+	}
+	return l
+}
+
+// reset forgets all sound.
+func (l *locator) reset() {
+	for j := range reach {
+		clear(l.far[j])
+		clear(l.cross[j])
+	}
+	clear(l.chance)
+}
+
+// step takes the last block of far sound and the last hop of near sound.
+func (l *locator) step(far, near []float64) {
+	l.head = (l.head + reach - 1) % reach
+	// Without the windows, whitening would make the edges of the blocks louder than the sound, and these correlate.
+	copy(l.time, far)
+	for i, w := range l.edge {
+		l.time[i] *= w
+		l.time[block-1-i] *= w
+	}
+	l.fft.Coefficients(l.far[l.head], l.time)
+	flatten(l.far[l.head])
+	clear(l.time[:hop])
+	copy(l.time[hop:], near)
+	window.Hann(l.time[hop:])
+	l.fft.Coefficients(l.near, l.time)
+	flatten(l.near)
+	for j, cross := range l.cross {
+		far := l.far[(l.head+j)%reach]
+		sum := 0.0
+		for i := lowBin; i < highBin; i++ {
+			z := conj(far[i]) * l.near[i]
+			cross[i] = crossKeep*cross[i] + z
+			sum += power(z)
+		}
+		l.chance[j] = crossKeep*crossKeep*l.chance[j] + 2*sum
+	}
+}
+
+// find returns the lag, in samples, at which the sounds correlate most, how much, and how much they do at another lag, more
+// than a hop away: hums and pauses correlate everywhere.
+func (l *locator) find() (lag int, strength, other float64) {
+	for j, cross := range l.cross {
+		best, at := 0.0, 0
+		if l.chance[j] > 0 {
+			copy(l.tmp, cross) // Since Sequence may change what it is given.
+			l.fft.Sequence(l.time, l.tmp)
+			for m, r := range l.time[:hop] {
+				if r := math.Abs(r); r > best {
+					best, at = r, m
+				}
+			}
+			best /= math.Sqrt(l.chance[j])
+		}
+		l.peaks[j] = best
+		if best > strength {
+			lag, strength = j*hop+at, best
+		}
+	}
+	for j, peak := range l.peaks {
+		if j < lag/hop-1 || j > lag/hop+1 {
+			other = max(other, peak)
+		}
+	}
+	return lag, strength, other
+}
+
+// flatten whitens a spectrum in part, and leaves only the bins that are used.
+func flatten(s []complex128) {
+	clear(s[:lowBin])
+	clear(s[highBin:])
+	for i, c := range s[lowBin:highBin] {
+		if p := power(c); p > 0 {
+			s[lowBin+i] = c * complex(math.Pow(p, -whiten/2), 0)
+		}
+	}
+}
