@@ -17,6 +17,9 @@ type Model struct {
 	RSS    int64   `json:"rss"`          // Bytes of memory that the process has in the end.
 	Failed int     `json:"failed"`       // Answers that ended with an error or without text.
 	Error  string  `json:"error,omitempty"`
+
+	Machine Machine `json:"machine"`
+	Version string  `json:"version"` // Of the program that measures.
 }
 
 // modelPrompts is how many of the prompts each model is given.
@@ -25,7 +28,7 @@ const modelPrompts = 8
 // MeasureModel opens a model and lets it answer fixed prompts greedily, after one that warms it up and does not count. rss
 // returns the process's memory.
 func MeasureModel(ctx context.Context, name string, open func(context.Context) (llm.Generator, error), rss func() (int64, error)) (Model, error) {
-	m := Model{Name: name}
+	m := Model{Name: name, Machine: machine()}
 	began := time.Now()
 	g, err := open(ctx)
 	if err != nil {
@@ -53,6 +56,7 @@ func MeasureModel(ctx context.Context, name string, open func(context.Context) (
 	if len(first) > 0 {
 		m.TTFT, m.Rate = median(first), float64(tokens)/all.Seconds()
 	}
+	m.Machine = m.Machine.after()
 	m.RSS, err = rss()
 	return m, err
 }

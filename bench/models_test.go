@@ -19,6 +19,10 @@ func TestMeasureModel(t *testing.T) {
 		}
 		m, err := MeasureModel(t.Context(), "fake", open, rss)
 		want := Model{Name: "fake", Load: 1000, TTFT: 20, Rate: 10 / 0.110, RSS: 1 << 20, Failed: 1}
+		if m.Machine.Cores == 0 {
+			t.Error("it does not say on what it was measured")
+		}
+		m.Machine = Machine{}
 		if m.Rate = want.Rate * float64(int(m.Rate/want.Rate*1000+0.5)) / 1000; err != nil || m != want {
 			t.Errorf("%+v, %v, want %+v", m, err, want)
 		}

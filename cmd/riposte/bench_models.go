@@ -54,6 +54,7 @@ func (c *benchModelsCmd) Run(ctx context.Context, k *kong.Context) error {
 		if err != nil {
 			m = bench.Model{Name: name, Error: err.Error()}
 		}
+		m.Version = version
 		list = append(list, m)
 	}
 	if c.JSON {
@@ -93,7 +94,10 @@ func (c *benchModelsCmd) apart(ctx context.Context, name string) (bench.Model, e
 	out, err := cmd.Output()
 	if err != nil {
 		lines := strings.Split(strings.TrimSpace(said.String()), "\n")
-		return bench.Model{}, fmt.Errorf("%w: %s", err, strings.TrimPrefix(lines[len(lines)-1], "riposte: "))
+		if last := strings.TrimPrefix(lines[len(lines)-1], "riposte: "); last != "" {
+			err = errors.New(last)
+		}
+		return bench.Model{}, err
 	}
 	var m bench.Model
 	return m, json.Unmarshal(out, &m)
