@@ -16,6 +16,11 @@ type Pacer struct {
 	held   time.Time     // Since when the far side has paused its playing; zero while it plays.
 }
 
+// Wait returns how long the next frame has to wait, from now, before it may leave.
+func (p *Pacer) Wait(now time.Time) time.Duration {
+	return max(0, p.start.Add(p.sent-p.Lead).Sub(p.playing(now)))
+}
+
 // Next schedules a frame that sounds for d and returns how long to wait, from now, before it may leave. When the far side
 // has played all it had, the frame leaves at once and a new schedule begins with it: lost time is not caught up with a
 // burst.

@@ -26,6 +26,27 @@ func TestPacerKeepsItsLead(t *testing.T) {
 	}
 }
 
+// Asking when the next frame may leave schedules nothing.
+func TestPacerWait(t *testing.T) {
+	now := time.Unix(1000, 0)
+	p := Pacer{Lead: 40 * ms}
+	if got := p.Wait(now); got != 0 {
+		t.Errorf("the first frame waits %v", got)
+	}
+	for range 3 {
+		p.Next(20*ms, now)
+	}
+	for range 2 {
+		if got := p.Wait(now); got != 20*ms {
+			t.Errorf("with 60 ms in hand a frame waits %v, want 20 ms", got)
+		}
+	}
+	p.Hold(now.Add(5 * ms))
+	if got := p.Wait(now.Add(15 * ms)); got != 15*ms {
+		t.Errorf("a frame waits %v for a side that has paused after 5 ms, want 15 ms", got)
+	}
+}
+
 func TestPacerDoesNotDrift(t *testing.T) {
 	begin := time.Unix(1000, 0)
 	now := begin

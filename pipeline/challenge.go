@@ -148,7 +148,11 @@ func (l *listener) takeWord(now time.Time) error {
 	l.floor.release() // for the next answer; this one is dropped as it comes
 	if l.goesOn() {
 		l.pauses.Add(l.ear.at(l.ear.ends.Start() - l.lastEnd))
+		maybe := l.ending != nil
 		l.again()
+		if maybe { // it is silent already, and nothing else would begin one
+			l.ending = l.end()
+		}
 	}
 	return l.started()
 }

@@ -47,20 +47,21 @@ func (f *floor) held() (since time.Time, freed <-chan struct{}, ok bool) {
 	return f.since, f.freed, !f.since.IsZero()
 }
 
-// wait waits until the floor is free, for longestHold at most. It returns early, with false, when ctx ends.
-func (f *floor) wait(ctx context.Context) bool {
-	since, freed, ok := f.held()
-	if !ok {
-		return ctx.Err() == nil
+// wait waits until the floor is free, and reports whether ctx goes on: when it ends, wait returns early. When the floor has
+// been held for longestHold, wait frees it: then it has expired.
+func (f *floor) wait(ctx context.Context) (ok, expired bool) {
+	since, freed, held := f.held()
+	if !held {
+		return ctx.Err() == nil, false
 	}
 	timer := time.NewTimer(time.Until(since.Add(longestHold)))
 	defer timer.Stop()
 	select {
 	case <-freed:
 	case <-timer.C:
-		f.release()
+		expired = f.release()
 	case <-ctx.Done():
-		return false
+		return false, false
 	}
-	return ctx.Err() == nil
+	return ctx.Err() == nil, expired
 }

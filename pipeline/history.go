@@ -37,6 +37,7 @@ type entry struct {
 type span struct {
 	text  string
 	sound time.Duration
+	pause time.Duration // How much of that, at its end, is the silence between two sentences.
 }
 
 // add puts an item behind the item named after; empty means behind the last one. It returns the ID of the item before it.
@@ -178,13 +179,14 @@ func (h *history) find(id string) *entry {
 func heardText(spoken []span, heard time.Duration) string {
 	var b strings.Builder
 	for _, s := range spoken {
-		if heard >= s.sound {
-			b.WriteString(s.text)
-			heard -= s.sound
-			continue
+		if spoken := s.sound - s.pause; heard < spoken {
+			b.WriteString(firstWords(s.text, float64(heard)/float64(spoken)))
+			break
 		}
-		b.WriteString(firstWords(s.text, float64(heard)/float64(s.sound)))
-		break
+		b.WriteString(s.text)
+		if heard -= s.sound; heard < 0 {
+			break
+		}
 	}
 	return strings.TrimSpace(b.String())
 }

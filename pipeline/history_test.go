@@ -69,7 +69,7 @@ func TestHistoryIsBounded(t *testing.T) {
 }
 
 func TestHeardText(t *testing.T) {
-	spoken := []span{{"One two three. ", 1500 * time.Millisecond}, {"Four five six.", 1400 * time.Millisecond}}
+	spoken := []span{{text: "One two three. ", sound: 1500 * time.Millisecond}, {text: "Four five six.", sound: 1400 * time.Millisecond}}
 	tests := []struct {
 		heard time.Duration
 		want  string
@@ -90,11 +90,28 @@ func TestHeardText(t *testing.T) {
 	}
 }
 
+// All words of a sentence have been heard when the pause behind it begins, and none of them sounds in the pause.
+func TestHeardTextPause(t *testing.T) {
+	const pause = 500 * time.Millisecond
+	spoken := []span{{text: "One two three. ", sound: 1500*time.Millisecond + pause, pause: pause}, {text: "Four.", sound: time.Second}}
+	for heard, want := range map[time.Duration]string{
+		700 * time.Millisecond:  "One two",
+		1500 * time.Millisecond: "One two three.",
+		1900 * time.Millisecond: "One two three.",
+		2900 * time.Millisecond: "One two three.",
+		3000 * time.Millisecond: "One two three. Four.",
+	} {
+		if got := heardText(spoken, heard); got != want {
+			t.Errorf("after %v: %q, want %q", heard, got, want)
+		}
+	}
+}
+
 func TestTruncate(t *testing.T) {
 	var h history
 	h.add(transport.Item{ID: "q", Role: llm.User, Text: "count"})
 	h.add(transport.Item{ID: "a", Role: llm.Assistant})
-	h.setSpoken("a", []span{{"One two three.", 1400 * time.Millisecond}}, time.Hour)
+	h.setSpoken("a", []span{{text: "One two three.", sound: 1400 * time.Millisecond}}, time.Hour)
 
 	if err := h.truncate("a", 2*time.Second); err == nil {
 		t.Error("more was heard than was sent, and nobody minded")

@@ -43,7 +43,7 @@ func (m *mouth) say(c clause) {
 	t := c.turn
 	if m.ended {
 		pause := make(audio.PCM, audio.Samples(sentencePause, m.settings.Rate))
-		if m.send(&clause{turn: t}, pause, false) != nil { // without the text: it belongs to what was said before
+		if m.send(&clause{turn: t, pause: true}, pause, true) != nil { // without the text: it belongs to what was said before
 			return
 		}
 	}

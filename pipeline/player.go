@@ -20,12 +20,13 @@ type player struct {
 	before    time.Duration // What was played before it.
 	spoken    []span        // Its clauses, with the sound that was sent.
 	text      strings.Builder
+	whole     bool // All of it has been sent.
 }
 
 // begin starts an answer.
 func (p *player) begin(ctx context.Context, t *turn) error {
 	now := time.Now()
-	p.answering, p.spoken = t, nil
+	p.answering, p.spoken, p.whole = t, nil, false
 	p.text.Reset()
 	p.aloud.begin()
 	p.before = p.pacer.Played(now) + p.pacer.Queued(now)
@@ -37,12 +38,13 @@ func (p *player) sound(ctx context.Context, snd sound) error {
 	t := snd.turn
 	if n := len(p.spoken); snd.text != "" && n > 0 && p.isDraining() {
 		if sentence, _ := endMark(strings.TrimSpace(p.spoken[n-1].text)); sentence {
+			p.hear(t) // else its last words would be thrown away with what the caller's side has in hand
 			t.end(transport.ErrShutdown)
 			return nil
 		}
 	}
 	length := audio.Duration(len(snd.pcm), max(t.settings.Rate, 1))
-	if len(snd.pcm) > 0 && !(p.pause(t) && p.wait(t, p.pacer.Next(length, time.Now())) && p.pause(t)) {
+	if len(snd.pcm) > 0 && !p.due(t) {
 		return nil
 	}
 	if snd.text != "" {
@@ -58,14 +60,32 @@ func (p *player) sound(ctx context.Context, snd sound) error {
 	}
 	if n := len(p.spoken); n > 0 {
 		p.spoken[n-1].sound += length
+		if snd.pause {
+			p.spoken[n-1].pause += length
+		}
 	}
 	if err := p.Call.Send(ctx, transport.Voice{Response: t.answer, PCM: snd.pcm}); err != nil {
 		return err
 	}
+	p.pacer.Next(length, time.Now()) // now that it has left, and not when it was to leave
 	if _, ok := audio.FirstAudible(snd.pcm, t.settings.Rate); ok {
 		t.markAudible(time.Now())
 	}
 	return nil
+}
+
+// due waits until the next frame is due. It reports false when the answer is no longer wanted.
+func (p *player) due(t *turn) bool {
+	for p.pause(t) {
+		d := p.pacer.Wait(time.Now())
+		if d == 0 {
+			return true
+		}
+		if !p.wait(t, d) {
+			break
+		}
+	}
+	return false
 }
 
 // pause waits while the answer is held. It reports false when the answer is no longer wanted.
@@ -74,12 +94,17 @@ func (p *player) pause(t *turn) bool {
 	if !held {
 		return t.ctx.Err() == nil
 	}
-	if !t.settings.Holds { // the caller's side plays what it has
-		return p.floor.wait(t.ctx)
+	if t.settings.Holds { // otherwise the caller's side plays what it has
+		p.pacer.Hold(since)
 	}
-	p.pacer.Hold(since)
-	if !p.floor.wait(t.ctx) {
+	wanted, expired := p.floor.wait(t.ctx)
+	if !wanted {
 		return false // what it has in hand will be thrown away
+	}
+	if expired {
+		if err := p.Call.Send(t.ctx, transport.Released{}); err != nil {
+			return false
+		}
 	}
 	p.pacer.Resume(time.Now())
 	return true
@@ -106,9 +131,17 @@ func (p *player) finish(ctx context.Context, t *turn, o outcome) error {
 	defer p.live.remove(t)
 	defer t.end(nil)
 
+	if f := t.status(o); f.status == transport.Failed && t.ctx.Err() != nil && ctx.Err() == nil {
+		p.Log.Error("the answer failed", "call", p.Call.ID(), "response", t.answer.ID, "err", f.err)
+		if p.answering != t { // it did before any of it had come here, and the caller has to be told all the same
+			if err := p.begin(ctx, t); err != nil {
+				return err
+			}
+		}
+	}
 	report := transport.TurnReport{Response: t.answer.ID, Items: t.items, Transcript: t.transcript, Guesses: t.guesses()}
 	if p.answering == t {
-		p.answering = nil
+		p.answering, p.whole = nil, t.ctx.Err() == nil
 		t.clock.Mark(budget.Done, time.Now())
 		o = t.status(o)
 		done := transport.ResponseDone{
@@ -142,9 +175,7 @@ func (p *player) settle(t *turn) string {
 		p.history.setText(t.answer.Item, p.text.String())
 		return p.text.String()
 	}
-	for p.pause(t) && p.pacer.Queued(time.Now()) > 0 {
-		p.wait(t, p.pacer.Queued(time.Now()))
-	}
+	p.hear(t)
 	now := time.Now()
 	heard := p.pacer.Played(now) - p.before
 	if t.ctx.Err() != nil {
@@ -153,10 +184,17 @@ func (p *player) settle(t *turn) string {
 	return p.history.setSpoken(t.answer.Item, p.spoken, t.atMost(heard))
 }
 
+// hear waits until the caller has heard what was sent. It returns early when the answer is no longer wanted.
+func (p *player) hear(t *turn) {
+	for p.pause(t) && p.pacer.Queued(time.Now()) > 0 {
+		p.wait(t, p.pacer.Queued(time.Now()))
+	}
+}
+
 // cutOff forgets the sound that the caller has not heard yet of an answer that was interrupted, and returns how much was
 // heard.
 func (p *player) cutOff(t *turn, now time.Time) time.Duration {
-	if n := len(p.spoken); n > 0 {
+	if n := len(p.spoken); n > 0 && p.spoken[n-1].pause == 0 && !p.whole {
 		// How long the sound of the last clause would have been nobody knows: voices speak some 16 letters a second.
 		last := &p.spoken[n-1]
 		last.sound = max(last.sound, time.Duration(len(last.text))*time.Second/16)

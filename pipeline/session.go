@@ -180,6 +180,9 @@ func (s *Session) drain(ctx context.Context) error {
 
 // interrupt ends the answers that are being given, because the caller began to speak.
 func (s *Session) interrupt(now time.Time, limits Limits) {
+	if since, _, held := s.floor.held(); held {
+		now = since // nothing of it was heard since then
+	}
 	for _, t := range s.live.answering() {
 		if t.heardFor(now) < limits.Unheard {
 			t.end(errContinued)

@@ -61,6 +61,7 @@ type clause struct {
 	begin bool
 	text  string
 	voice *voicing // The sound of text, if that has been begun; nil otherwise.
+	pause bool     // There is no text, only the silence behind the one before.
 	done  *outcome
 }
 
