@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -114,6 +115,28 @@ func (d *draft) take() {
 type voicing struct {
 	chunks chan audio.PCM // The voice waits until they are taken. Closed at the end.
 	err    error          // Holds once chunks is closed.
+
+	mu    sync.Mutex
+	words []tts.Word // That nobody has taken yet.
+	told  int        // The end of the last one.
+}
+
+// place notes where a word lies, once.
+func (v *voicing) place(w tts.Word) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if w.End > v.told {
+		v.words, v.told = append(v.words, w), w.End
+	}
+}
+
+// places returns where words lie that it has not returned before.
+func (v *voicing) places() []tts.Word {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	w := v.words
+	v.words = nil
+	return w
 }
 
 // ahead is how many chunks of a clause's sound are made before it is wanted: the first is a fifth of a second, the second
@@ -127,7 +150,7 @@ func (s *Session) voice(ctx context.Context, text string, settings transport.Set
 		defer close(v.chunks)
 		made := 0 // Samples.
 		for {
-			v.err = s.sound(ctx, text, tts.Options{Speed: settings.Speed, Urgency: u}, v.chunks, &made)
+			v.err = s.sound(ctx, text, tts.Options{Speed: settings.Speed, Urgency: u, Words: v.place}, v.chunks, &made)
 			if !errors.Is(v.err, budget.ErrPreempted) {
 				return nil
 			}

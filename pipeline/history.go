@@ -33,11 +33,18 @@ type entry struct {
 	spoken []span
 }
 
-// span is a clause of an answer and how long its sound is.
+// span is a clause of an answer, how long its sound is, and where in that its words are, if the voice knows.
 type span struct {
 	text  string
 	sound time.Duration
 	pause time.Duration // How much of that, at its end, is the silence between two sentences.
+	words []word
+}
+
+// word is the place of a word: the byte behind it in the clause's text, and when in the clause's sound it has been said.
+type word struct {
+	end int
+	at  time.Duration
 }
 
 // add puts an item behind the item named after; empty means behind the last one. It returns the ID of the item before it.
@@ -174,13 +181,15 @@ func (h *history) find(id string) *entry {
 	return nil
 }
 
-// heardText returns the words of the clauses that had sounded to their end after the given length of sound. Inside a
-// clause a word is placed by its share of the clause's letters.
+// heardText returns the words that had sounded to their end after the given length of sound. Where the voice does not know
+// where they are, a word is placed by its share of the clause's letters.
 func heardText(spoken []span, heard time.Duration) string {
 	var b strings.Builder
 	for _, s := range spoken {
-		if spoken := s.sound - s.pause; heard < spoken {
-			b.WriteString(firstWords(s.text, float64(heard)/float64(spoken)))
+		said := s.saidBy(heard)
+		// Of a clause that was cut off, all that there is of its sound may have been heard.
+		if heard < s.sound-s.pause || len(s.words) > 0 && strings.TrimSpace(s.text[len(said):]) != "" {
+			b.WriteString(said)
 			break
 		}
 		b.WriteString(s.text)
@@ -189,6 +198,20 @@ func heardText(spoken []span, heard time.Duration) string {
 		}
 	}
 	return strings.TrimSpace(b.String())
+}
+
+// saidBy returns the part of the text that had been said after a length of the clause's sound.
+func (s span) saidBy(heard time.Duration) string {
+	if len(s.words) == 0 {
+		return firstWords(s.text, float64(heard)/float64(s.sound-s.pause))
+	}
+	end := 0
+	for _, w := range s.words {
+		if w.at <= heard {
+			end = max(end, w.end)
+		}
+	}
+	return s.text[:min(end, len(s.text))]
 }
 
 // firstWords returns the words of text that end within the given share of its letters.

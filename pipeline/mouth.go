@@ -22,6 +22,7 @@ type mouth struct {
 	rest      audio.PCM // Sound that does not fill a frame yet.
 	ended     bool      // What was said last ended a sentence.
 	made      int       // Samples so far.
+	words     []word    // Of the clause that is being spoken, as far as they have not been handed on.
 }
 
 // sentencePause is the silence between sentences. Voices leave some 110 ms behind a full stop; talkers leave 200 to 400.
@@ -50,11 +51,19 @@ func (m *mouth) say(c clause) {
 	m.ended, _ = endMark(strings.TrimSpace(c.text))
 	// The first sound is due by the plan, and what follows when that has been heard.
 	due := t.clock.Due(m.plan, budget.TTS).Add(audio.Duration(m.made, m.settings.Rate))
-	sound := m.voice.Speak(t.ctx, c.text, tts.Options{Speed: m.settings.Speed, Urgency: budget.Urgency{Deadline: due}})
+	m.words = nil
+	sound := m.voice.Speak(t.ctx, c.text, tts.Options{
+		Speed: m.settings.Speed, Urgency: budget.Urgency{Deadline: due}, Words: m.place,
+	})
 	if c.voice != nil {
 		sound = c.voice.all
 	}
 	for pcm, err := range sound {
+		if c.voice != nil {
+			for _, w := range c.voice.places() {
+				m.place(w)
+			}
+		}
 		if err != nil {
 			t.end(fmt.Errorf("voice: %w", err)) // does nothing to an answer that has ended already
 			return
@@ -68,6 +77,11 @@ func (m *mouth) say(c clause) {
 	_ = m.send(&c, nil, true)
 }
 
+// place notes where a word of the clause lies in its sound.
+func (m *mouth) place(w tts.Word) {
+	m.words = append(m.words, word{w.End, audio.Duration(w.Heard, m.voice.Rate())})
+}
+
 // finish sends what the resampler still holds.
 func (m *mouth) finish(t *turn) {
 	_ = m.send(&clause{turn: t}, m.resampler.Flush(), true)
@@ -79,10 +93,10 @@ func (m *mouth) send(c *clause, pcm audio.PCM, flush bool) error {
 	m.made += len(pcm)
 	for len(m.rest) >= m.frame || flush && (len(m.rest) > 0 || c.text != "") {
 		n := min(m.frame, len(m.rest))
-		if err := put(c.turn.ctx, m.sounds, sound{clause: *c, pcm: m.rest[:n:n]}); err != nil {
+		if err := put(c.turn.ctx, m.sounds, sound{clause: *c, pcm: m.rest[:n:n], words: m.words}); err != nil {
 			return err
 		}
-		m.rest, c.text = m.rest[n:], ""
+		m.rest, m.words, c.text = m.rest[n:], nil, ""
 	}
 	return nil
 }

@@ -60,6 +60,7 @@ func (p *player) sound(ctx context.Context, snd sound) error {
 	}
 	if n := len(p.spoken); n > 0 {
 		p.spoken[n-1].sound += length
+		p.spoken[n-1].words = append(p.spoken[n-1].words, snd.words...)
 		if snd.pause {
 			p.spoken[n-1].pause += length
 		}

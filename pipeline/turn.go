@@ -65,10 +65,12 @@ type clause struct {
 	done  *outcome
 }
 
-// sound is what speak hands to play: at most one frame of sound, and the text that begins with it.
+// sound is what speak hands to play: at most one frame of sound, the text that begins with it, and the places of words of
+// that text that are known from here on.
 type sound struct {
 	clause
-	pcm []int16
+	pcm   []int16
+	words []word
 }
 
 // markAudible notes when the answer was first to be heard.
