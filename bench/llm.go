@@ -36,6 +36,9 @@ type LLMResult struct {
 	TurnRatio float64   `json:"ttft_turn10_over_turn1"`
 	History   int       `json:"history_tokens"`
 	Turns     []float64 `json:"ttft_by_turn_ms"`
+	// The same for turns all of whose words but the last were read while they were spoken, as a service does.
+	AheadRatio float64   `json:"ttft_ahead_turn10_over_turn1"`
+	AheadTurns []float64 `json:"ttft_ahead_by_turn_ms"`
 
 	Rate1   float64 `json:"tokens_per_s_1"`
 	Rate4   float64 `json:"tokens_per_s_4"` // Of all four together.
@@ -54,7 +57,12 @@ type LLMResult struct {
 	Failed       int      `json:"failed"` // Answers that ended with an error or without text; they are in no other figure.
 	Machine      Machine  `json:"machine"`
 	Seed         uint64   `json:"seed"`
+
+	plain, read conversations
 }
+
+// llmTurns is how many turns the measured conversations have.
+const llmTurns = 10
 
 // llmVoice is what the model is told in every conversation.
 const llmVoice = "You are a friendly voice assistant. You are heard, not read: answer in plain sentences."
@@ -256,50 +264,85 @@ func (b *LLM) ahead(ctx context.Context, order []int, alone map[int]string, r *L
 	return nil
 }
 
-// turns holds conversations of ten turns that say as much each.
+// turns holds conversations of ten turns that say as much each, heard at once and read ahead.
 func (b *LLM) turns(ctx context.Context, _ []int, _ map[int]string, r *LLMResult) error {
-	const turns = 10
-	var ratios []float64
-	times := make([][]float64, turns)
-	for run := range b.Runs {
-		name := fmt.Sprint("turns ", run)
-		q := firstTurn(name, "")
-		q.Messages = q.Messages[:1]
-		if _, err := b.Model.Read(ctx, q); err != nil && ctx.Err() == nil {
-			r.Failed++
-			continue
-		}
-		var first, last time.Duration
-		for n := range turns {
-			q.Messages = append(q.Messages, llm.Message{Role: llm.User, Text: fmt.Sprintf(llmTurn, n+1)})
-			a, err := b.answer(ctx, q)
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
+	for range b.Runs {
+		for _, ahead := range []bool{false, true} {
+			if err := b.converse(ctx, ahead, r); err != nil {
+				return err
 			}
-			if err != nil {
-				r.Failed++
+		}
+	}
+	r.TurnRatio, r.Turns = r.plain.ratio(), r.plain.medians()
+	r.AheadRatio, r.AheadTurns = r.read.ratio(), r.read.medians()
+	return nil
+}
+
+// conversations are the times to first text of each turn, by conversation, in milliseconds.
+type conversations [][]float64
+
+// medians returns that of each turn.
+func (c conversations) medians() []float64 {
+	var out []float64
+	for n := 0; ; n++ {
+		var times []float64
+		for _, turns := range c {
+			if n < len(turns) {
+				times = append(times, turns[n])
+			}
+		}
+		if len(times) == 0 {
+			return out
+		}
+		out = append(out, median(times))
+	}
+}
+
+// ratio returns the median of the last turn's time by the first's.
+func (c conversations) ratio() float64 {
+	var ratios []float64
+	for _, turns := range c {
+		if len(turns) == llmTurns {
+			ratios = append(ratios, turns[llmTurns-1]/turns[0])
+		}
+	}
+	if len(ratios) == 0 {
+		return 0
+	}
+	return median(ratios)
+}
+
+// converse holds one conversation.
+func (b *LLM) converse(ctx context.Context, ahead bool, r *LLMResult) error {
+	into := &r.plain
+	if ahead {
+		into = &r.read
+	}
+	q := firstTurn(fmt.Sprint("turns ", ahead, len(*into)), "")
+	q.Messages = q.Messages[:1]
+	_, err := b.Model.Read(ctx, q)
+	var times []float64
+	for n := 0; n < llmTurns && err == nil; n++ {
+		text := fmt.Sprintf(llmTurn, n+1)
+		q.Messages = append(q.Messages, llm.Message{Role: llm.User, Text: text[:strings.LastIndex(text, " ")]})
+		if ahead {
+			if _, err = b.Model.Read(ctx, q); err != nil {
 				break
 			}
-			times[n] = append(times[n], ms(a.first))
+		}
+		q.Messages[len(q.Messages)-1].Text = text
+		var a answered
+		if a, err = b.answer(ctx, q); err == nil {
+			times, r.History = append(times, ms(a.first)), a.usage.Prompt
 			q.Messages = append(q.Messages, llm.Message{Role: llm.Assistant, Text: a.text})
-			if n == 0 {
-				first = a.first
-			}
-			if n == turns-1 {
-				last, r.History = a.first, a.usage.Prompt
-			}
-		}
-		if last > 0 {
-			ratios = append(ratios, last.Seconds()/first.Seconds())
 		}
 	}
-	for _, t := range times {
-		if len(t) > 0 {
-			r.Turns = append(r.Turns, median(t))
-		}
+	*into = append(*into, times)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
-	if len(ratios) > 0 {
-		r.TurnRatio = median(ratios)
+	if err != nil {
+		r.Failed++
 	}
 	return nil
 }

@@ -107,10 +107,11 @@ func TestLLM(t *testing.T) {
 	}
 	near("over_raw", r.OverRaw, 0.9)
 	near("ttft_turn10_over_turn1", r.TurnRatio, 10)
+	near("ttft_ahead_turn10_over_turn1", r.AheadRatio, 10)
 	near("tokens_per_s_1", r.Rate1, 10/0.110)
 	near("tokens_per_s_4", r.Rate4, 40/0.200)
 	near("scaling_4_over_1", r.Scaling, (40/0.200)/(10/0.110))
-	if len(r.Turns) != 10 || r.Turns[0] != 20 || r.Turns[9] != 200 {
+	if len(r.AheadTurns) != 10 || len(r.Turns) != 10 || r.Turns[0] != 20 || r.Turns[9] != 200 {
 		t.Errorf("turns: %v", r.Turns)
 	}
 

@@ -82,6 +82,7 @@ func showLLM(out io.Writer, r bench.LLMResult) error {
 	row := func(name, format string, values ...any) { fmt.Fprintf(w, name+"\t"+format+"\n", values...) }
 	row("first text, instructions known", "p50 %.0f ms, p95 %.0f ms", r.TTFT.P50, r.TTFT.P95)
 	row("first text of turn 10 by turn 1", "%.2f, with %d tokens before it", r.TurnRatio, r.History)
+	row("  the turn's words read ahead", "%.2f", r.AheadRatio)
 	row("tokens a second, one caller", "%.1f", r.Rate1)
 	row("tokens a second, four callers together", "%.1f, %.2f times as many", r.Rate4, r.Scaling)
 	row("after the first token, by the library alone", "%.2f (%.1f by %.1f tokens a second)", r.OverRaw, r.OurRate, r.RawRate)
