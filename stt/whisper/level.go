@@ -7,15 +7,19 @@ type level struct {
 	voiced int     // The end of the last frame that may hold speech.
 }
 
-// voiceDepth is how much less power than the loudest frame one can have and still be heard: 40 dB.
-const voiceDepth = 1e-4
+const (
+	// voiceDepth is how much less power than the loudest frame one can have and still be heard: 40 dB.
+	voiceDepth = 1e-4
+	// surely is the power above which a frame may be speech, however loud another was: -55 dBFS.
+	surely = 3.2e-6
+)
 
 // step looks at what is new at the end of samples.
 func (l *level) step(samples []float32) {
 	for ; l.seen+levelFrame <= len(samples); l.seen += levelFrame {
 		p := power(samples[l.seen:][:levelFrame]) / levelFrame
 		l.peak = max(l.peak, p)
-		if p > silencePower && p > l.peak*voiceDepth {
+		if p > silencePower && p > min(surely, l.peak*voiceDepth) {
 			l.voiced = l.seen + levelFrame
 		}
 	}

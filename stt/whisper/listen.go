@@ -23,7 +23,7 @@ const (
 	// longest is what one window can hold.
 	longest = 30 * audio.SpeechRate
 	// comfortable is what is heard in one go before it is cut at its pauses: so the closing pass never has much to do.
-	comfortable = 10 * audio.SpeechRate
+	comfortable = 12 * audio.SpeechRate
 	// brief is the length of speech that is not heard again when the model goes in circles: the first turn of the circle is
 	// all that was said, and a second try would take three times as long, just where an answer is expected at once.
 	brief = 3 * audio.SpeechRate

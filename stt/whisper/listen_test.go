@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,6 +76,13 @@ func TestListen(t *testing.T) {
 	for i := range doubtful.tokens {
 		doubtful.tokens[i].logProb = -2
 	}
+	silent := text("Thank you.")
+	silent.noSpeech = 0.9
+	sure := text("Yes.")
+	sure.noSpeech = 0.9
+	for i := range silent.tokens {
+		silent.tokens[i].logProb = -1.1
+	}
 	for _, tt := range []struct {
 		name    string
 		samples []float32
@@ -91,6 +99,8 @@ func TestListen(t *testing.T) {
 		{"loop in both, cut", tone(4), []heard{loop, loop}, saying{text: "go on and on", language: "en"}, []int{288, 1500}},
 		{"no end, decoded again", tone(2), []heard{endless, text("go on")}, saying{text: "go on", language: "en"}, []int{192, 1500}},
 		{"too many words, cut in two", tone(20), []heard{endless, endless, text("one half"), text("the other")}, saying{text: "one half the other", language: "en"}, []int{1088, 1500, 416, 736}},
+		{"words of nobody", tone(2), []heard{silent}, saying{text: "", language: "en"}, []int{192}},
+		{"sure words of nobody", tone(2), []heard{sure}, saying{text: "Yes.", language: "en"}, []int{192}},
 		{"doubtful words", tone(2), []heard{doubtful}, saying{text: "", language: "en"}, []int{192}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -173,16 +183,17 @@ func TestCut(t *testing.T) {
 	for _, at := range []int{5, 9, 24} {
 		clear(paused[at*second : at*second+second/2])
 	}
-	brief := tone(12)
+	longer := slices.Clone(paused)
+	clear(longer[5*second : 5*second+second*3/4])
+	brief := tone(13)
 	clear(brief[6*second : 6*second+second/5])
 	for _, tt := range []struct {
 		name    string
 		samples []float32
 		want    float64 // Seconds.
 	}{
-		{"little is not cut", paused[:10*second], 10}, {"the last pause before the last second", paused[:12*second], 9.25},
-		{"a pause at the end is none yet", paused[:10*second-second/2+1000], 9.5625}, {"the next to last", paused, 9.25},
-		{"a breath is no pause", brief, 12}, {"no pause, one window", tone(30), 30}, {"no pause, more", tone(31), 25},
+		{"little is not cut", paused[:12*second], 12}, {"the last pause", paused[:13*second], 9.25}, {"a pause at the end is none yet", paused, 9.25},
+		{"the longest pause", longer, 5.375}, {"a breath is no pause", brief, 13}, {"no pause, one window", tone(30), 30}, {"no pause, more", tone(31), 25},
 	} {
 		got := cut(tt.samples, comfortable)
 		if math.Abs(float64(got)/float64(second)-tt.want) > 0.05 {
@@ -214,9 +225,9 @@ func TestLevel(t *testing.T) {
 	if l.voiced != len(p) {
 		t.Errorf("a tone is voiced up to %d, want %d", l.voiced, len(p))
 	}
-	quiet := make([]float32, audio.SpeechRate) // 50 dB down.
+	quiet := make([]float32, audio.SpeechRate) // 45 dB down, at -70 dBFS.
 	for i, x := range p {
-		quiet[i] = x / 316
+		quiet[i] = x / 178
 	}
 	p = append(p, quiet...)
 	l.step(p)

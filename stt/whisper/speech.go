@@ -44,8 +44,9 @@ func quietest(samples []float32, from, to int) int {
 }
 
 // cut returns how much at the beginning of samples is to be heard by itself: all, as long as that is no more than easy
-// samples; else up to the middle of the last pause that leaves a second; or, when there is no pause for as long as one
-// window holds, up to where it is quietest. What is left out begins at a step of the spectrogram.
+// samples; else up to the middle of the longest pause that leaves a second, since sentences are further apart than words; or,
+// when there is no pause for as long as one window holds, up to where it is quietest. What is left out begins at a step of
+// the spectrogram.
 func cut(samples []float32, easy int) int {
 	const pause, least, left = 15, 3 * audio.SpeechRate, audio.SpeechRate // 300 ms of frames
 	if len(samples) <= easy {
@@ -56,19 +57,15 @@ func cut(samples []float32, easy int) int {
 		levels = append(levels, power(frame)/float64(len(frame)))
 	}
 	loud := slices.Sorted(slices.Values(levels))[len(levels)*95/100]
-	quiet := 0
-	at := 0
+	quiet, most, at := 0, pause, 0
 	for i, p := range levels {
 		if p < loud*pauseDepth {
 			quiet++
 			continue
 		}
 		middle := (i - quiet/2) * levelFrame / melStep * melStep
-		if quiet >= pause && middle >= least && middle <= longest-left {
-			if len(samples)-i*levelFrame < left {
-				break
-			}
-			at = middle
+		if quiet >= most && middle >= least && middle <= longest-left && len(samples)-i*levelFrame >= left {
+			most, at = quiet, middle
 		}
 		quiet = 0
 	}
@@ -96,9 +93,16 @@ func power(samples []float32) float64 {
 // gets wrong, are above -1, those of noise around -2.
 const doubt = -1.3
 
+// Where the model itself says that nobody speaks, with more than this probability, less doubt is enough.
+const (
+	silence     = 0.6
+	lesserDoubt = -1
+)
+
 // speech reports whether the words were spoken.
 func (h heard) speech() bool {
-	return h.logProb() >= doubt
+	p := h.logProb()
+	return p >= doubt && (p >= lesserDoubt || h.noSpeech <= silence)
 }
 
 // logProb returns the mean log-probability of the tokens, 0 when there are none.

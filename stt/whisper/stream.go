@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"riposte/audio"
@@ -41,7 +42,7 @@ type stream struct {
 	said    []string  // Their words.
 	asked   int       // How many samples had been written when the last hypothesis was begun.
 	running *hearing  // The pass for a hypothesis under way, or nil.
-	last    hearing   // The last pass that came to its end.
+	last    known     // By the last pass that came to its end.
 
 	// Guarded by turn.
 	sound    *spectrum // Of the tail.
@@ -52,9 +53,16 @@ type stream struct {
 type hearing struct {
 	samples int // So many at the beginning of the tail are heard.
 	saying
+	text  string       // Of all of the stream, what is committed included.
+	begun atomic.Int64 // When the first of it began to be heard, in Unix nanoseconds; 0 while it waits.
+	stop  context.CancelFunc
+}
+
+// known is what a pass has brought.
+type known struct {
+	samples int // So many at the beginning of the tail are heard.
+	saying
 	text string // Of all of the stream, what is committed included.
-	stop context.CancelFunc
-	done chan struct{} // Closed when it is over.
 }
 
 // Listen begins a stream.
@@ -91,7 +99,7 @@ func (s *stream) Write(speech audio.PCM) {
 		return
 	}
 	ctx, stop := context.WithCancel(s.life)
-	h := &hearing{samples: len(s.tail), stop: stop, done: make(chan struct{})}
+	h := &hearing{samples: len(s.tail), stop: stop}
 	if !s.e.start(func() { s.suppose(ctx, h) }) {
 		<-s.turn
 		stop()
@@ -100,14 +108,19 @@ func (s *stream) Write(speech audio.PCM) {
 	s.running, s.asked = h, n
 }
 
-// heardAll reports whether nothing loud has come since the last pass. mu is held.
-func (s *stream) heardAll() bool {
-	return s.last.samples > 0 && s.level.voiced <= s.last.samples
+// heardAll reports whether nothing loud has come since the last pass, or at all. mu is held.
+func (s *stream) heardAll() bool { return s.level.voiced <= s.last.samples }
+
+// text returns what is committed and the words behind it. mu is held.
+func (s *stream) text(words string) string {
+	return strings.TrimSpace(strings.Join(append(s.said[:len(s.said):len(s.said)], words), " "))
 }
 
 // suppose makes a hypothesis and delivers it. It gives the turn back.
 func (s *stream) suppose(ctx context.Context, h *hearing) {
-	before := s.last
+	s.mu.Lock()
+	before := s.last.text
+	s.mu.Unlock()
 	deadline := time.Now().Add(patience)
 	err := s.hear(ctx, budget.Urgency{Class: budget.Partial, Deadline: deadline}, h)
 	s.mu.Lock()
@@ -115,14 +128,13 @@ func (s *stream) suppose(ctx context.Context, h *hearing) {
 	s.mu.Unlock()
 	h.stop()
 	if err == nil && h.text != "" {
-		s.tell(before, *h)
+		s.tell(before, h)
 	}
 	<-s.turn
-	close(h.done)
 }
 
 // tell delivers a hypothesis, unless the stream is closed.
-func (s *stream) tell(before, h hearing) {
+func (s *stream) tell(before string, h *hearing) {
 	s.voice.Lock()
 	defer s.voice.Unlock()
 	s.mu.Lock()
@@ -130,16 +142,17 @@ func (s *stream) tell(before, h hearing) {
 	speech := audio.Duration(s.gone+h.samples, audio.SpeechRate)
 	s.mu.Unlock()
 	if !closed {
-		s.o.Heard(stt.Hypothesis{Text: h.text, Stable: max(committed, agreed(before.text, h.text)), Speech: speech})
+		s.o.Heard(stt.Hypothesis{Text: h.text, Stable: max(committed, agreed(before, h.text)), Speech: speech})
 	}
 }
 
-// Finish hears what is not heard yet. A hypothesis that holds all that is loud is the transcript.
+// Finish hears what is not heard yet. A hypothesis that holds all that is loud is the transcript, also one that is just
+// being made.
 func (s *stream) Finish(ctx context.Context, u budget.Urgency) (stt.Transcript, error) {
 	began := time.Now()
 	s.mu.Lock()
 	n := s.gone + len(s.tail)
-	if r := s.running; r != nil && s.level.voiced > r.samples {
+	if r := s.running; r != nil && (s.level.voiced > r.samples || r.begun.Load() == 0) {
 		r.stop()
 	}
 	s.mu.Unlock()
@@ -157,14 +170,13 @@ func (s *stream) Finish(ctx context.Context, u budget.Urgency) (stt.Transcript, 
 	}
 	s.mu.Lock()
 	h := &hearing{samples: n - s.gone}
-	known := s.heardAll() || h.samples == 0
+	known := s.heardAll()
 	if known {
-		h.saying, h.text = s.last.saying, s.last.text
+		h.saying, h.text = s.last.saying, s.text(s.last.saying.text)
 	}
 	s.mu.Unlock()
 	if !known {
 		out := make(chan error, 1)
-		queued := time.Since(began)
 		if !s.e.start(func() {
 			out <- s.hear(ctx, u, h)
 			<-s.turn
@@ -183,7 +195,7 @@ func (s *stream) Finish(ctx context.Context, u budget.Urgency) (stt.Transcript, 
 		case <-ctx.Done():
 			return stt.Transcript{}, context.Cause(ctx)
 		}
-		t.Queued = queued
+		t.Queued = time.Unix(0, h.begun.Load()).Sub(began)
 	} else {
 		<-s.turn
 	}
@@ -216,9 +228,13 @@ func (s *stream) hear(ctx context.Context, u budget.Urgency, h *hearing) error {
 		o := s.o
 		o.Language = s.language
 		job := budget.Job{Urgency: u, Kind: "stt", Size: float64(l.fit(n)), Threads: s.e.Threads}
+		if u.Class != budget.Awaited {
+			job.Threads = 1 // The other cores are for those who are waited for.
+		}
 		var said saying
 		err := s.e.Executor.Run(ctx, job, func(ctx context.Context, threads int) error {
 			return s.e.borrow(ctx, func(ear *ear) (err error) {
+				h.begun.CompareAndSwap(0, time.Now().UnixNano())
 				l.ear, l.threads = ear, threads
 				said, err = l.part(samples[:n], o, draft)
 				return err
@@ -236,9 +252,8 @@ func (s *stream) hear(ctx context.Context, u budget.Urgency, h *hearing) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	h.text = strings.Join(append(s.said[:len(s.said):len(s.said)], h.saying.text), " ")
-	h.text = strings.TrimSpace(h.text)
-	s.last = hearing{samples: h.samples, saying: h.saying, text: h.text}
+	h.text = s.text(h.saying.text)
+	s.last = known{h.samples, h.saying, h.text}
 	return nil
 }
 
@@ -254,7 +269,7 @@ func (s *stream) commit(n int, said saying) {
 	s.gone += n
 	s.tail = append([]float32(nil), s.tail[n:]...)
 	s.level.drop(n)
-	s.last = hearing{}
+	s.last = known{}
 }
 
 // after returns what of a draft is left behind the tokens that turned out to be its beginning.
