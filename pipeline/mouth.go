@@ -22,6 +22,7 @@ type mouth struct {
 	rest      audio.PCM // Sound that does not fill a frame yet.
 	ended     bool      // What was said last ended a sentence.
 	made      int       // Samples so far.
+	failed    bool      // The voice did: nothing is said any more.
 	words     []word    // Of the clause that is being spoken, as far as they have not been handed on.
 }
 
@@ -42,6 +43,9 @@ func newMouth(voice tts.Synthesizer, settings transport.Settings, plan budget.Pl
 // say speaks a clause. It returns early when the answer is no longer wanted; when the voice fails, the answer ends.
 func (m *mouth) say(c clause) {
 	t := c.turn
+	if m.failed {
+		return
+	}
 	if m.ended {
 		pause := make(audio.PCM, audio.Samples(sentencePause, m.settings.Rate))
 		if m.send(&clause{turn: t, pause: true}, pause, true) != nil { // without the text: it belongs to what was said before
@@ -65,7 +69,7 @@ func (m *mouth) say(c clause) {
 			}
 		}
 		if err != nil {
-			t.end(fmt.Errorf("voice: %w", err)) // does nothing to an answer that has ended already
+			m.fail(t, fmt.Errorf("voice: %w", err))
 			return
 		}
 		t.clock.Mark(budget.FirstAudio, time.Now())
@@ -75,6 +79,12 @@ func (m *mouth) say(c clause) {
 	}
 	// The clause's last frame may be short: that keeps its sound and its text together.
 	_ = m.send(&c, nil, true)
+}
+
+// fail ends the answer behind what has been said of it, which is heard to its end.
+func (m *mouth) fail(t *turn, why error) {
+	m.failed = true
+	_ = put(t.ctx, m.sounds, sound{clause: clause{turn: t, fault: why}}) // fails only when the answer is no longer wanted
 }
 
 // place notes where a word of the clause lies in its sound.

@@ -134,11 +134,6 @@ func (p *player) finish(ctx context.Context, t *turn, o outcome) error {
 
 	if f := t.status(o); f.status == transport.Failed && t.ctx.Err() != nil && ctx.Err() == nil {
 		p.Log.Error("the answer failed", "call", p.Call.ID(), "response", t.answer.ID, "err", f.err)
-		if p.answering != t { // it did before any of it had come here, and the caller has to be told all the same
-			if err := p.begin(ctx, t); err != nil {
-				return err
-			}
-		}
 	}
 	report := transport.TurnReport{Response: t.answer.ID, Items: t.items, Transcript: t.transcript, Guesses: t.guesses()}
 	if p.answering == t {

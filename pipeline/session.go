@@ -150,6 +150,9 @@ func (s *Session) play(ctx context.Context, limits Limits, sounds <-chan sound) 
 		case snd.turn.ctx.Err() != nil:
 		case snd.begin:
 			err = p.begin(ctx, snd.turn)
+		case snd.fault != nil:
+			p.hear(snd.turn)
+			snd.turn.end(snd.fault)
 		default:
 			err = p.sound(ctx, snd)
 		}

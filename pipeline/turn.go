@@ -62,6 +62,7 @@ type clause struct {
 	text  string
 	voice *voicing // The sound of text, if that has been begun; nil otherwise.
 	pause bool     // There is no text, only the silence behind the one before.
+	fault error    // Why there is no sound of it, and will be none of what follows.
 	done  *outcome
 }
 
