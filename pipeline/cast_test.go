@@ -33,6 +33,7 @@ type cast struct {
 	prosody  float32           // The same by the sound of it.
 	tts      part
 	letter   time.Duration // How long the voice speaks a letter.
+	places   bool          // The voice tells where its words lie.
 	lag      time.Duration // How long the fake VAD needs to hear voice before it says so.
 }
 
@@ -236,11 +237,14 @@ func (v *slowEar) Speech(frame audio.PCM) (float32, error) {
 func (c *cast) voice() tts.Synthesizer { return tts.SynthesizerFunc{Hz: rate, Fn: c.speak} }
 
 // speak speaks a clause, letter by letter. The letters of a word sound, what is between words is silent.
-func (c *cast) speak(ctx context.Context, text string, _ tts.Options) iter.Seq2[audio.PCM, error] {
+func (c *cast) speak(ctx context.Context, text string, o tts.Options) iter.Seq2[audio.PCM, error] {
 	return func(yield func(audio.PCM, error) bool) {
 		p := c.ask(&c.tts)
 		c.mu.Lock()
-		letter := c.letter
+		letter, tell := c.letter, o.Words
+		if !c.places || tell == nil {
+			tell = func(tts.Word) {}
+		}
 		c.mu.Unlock()
 		if p.fault != "" {
 			c.mu.Lock()
@@ -255,13 +259,16 @@ func (c *cast) speak(ctx context.Context, text string, _ tts.Options) iter.Seq2[
 			yield(nil, err)
 			return
 		}
+		read, made := 0, 0
 		for word := range strings.SplitAfterSeq(text, " ") {
 			letters := strings.TrimSuffix(word, " ")
 			var pcm audio.PCM
 			if letters != "" {
 				pcm = c.lexicon.word(letters, time.Duration(len(letters))*letter)
+				tell(tts.Word{End: read + len(letters), Heard: made + len(pcm)})
 			}
 			pcm = append(pcm, make(audio.PCM, audio.Samples(time.Duration(len(word)-len(letters))*letter, rate))...)
+			read, made = read+len(word), made+len(pcm)
 			if len(pcm) > 0 && !yield(pcm, nil) {
 				return
 			}

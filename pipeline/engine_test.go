@@ -83,3 +83,14 @@ var modelVerbs = map[string]verb{
 		}
 	},
 }
+
+var voiceVerbs = map[string]verb{
+	"places": func(p *phrase) func(*play) {
+		p.expects("words")
+		return func(y *play) {
+			y.cast.mu.Lock()
+			defer y.cast.mu.Unlock()
+			y.cast.places = true
+		}
+	},
+}

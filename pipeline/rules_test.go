@@ -95,10 +95,14 @@ func (p *play) ruleOfAnswers() {
 	for _, r := range told[transport.Removed](p.phone.line) {
 		gone[r.Item] = true
 	}
+	unwanted := map[string]bool{}
+	for _, d := range told[transport.ResponseDone](p.phone.line) {
+		unwanted[d.Response.ID] = d.Reason == "client_cancelled"
+	}
 	answered := map[string]bool{}
 	for _, r := range told[transport.TurnReport](p.phone.line) {
 		_, spoken := r.Report.Marks[budget.FirstAudible]
-		if spoken || r.Report.Verdict == budget.Failed || r.Answer != "" {
+		if spoken || unwanted[r.Response] || r.Report.Verdict == budget.Failed || r.Answer != "" {
 			for _, item := range r.Items {
 				answered[item] = true
 			}

@@ -14,7 +14,7 @@ var statements = map[string]verb{
 	"limits":   limitsLine,
 	"stt":      engine("stt", func(c *cast) *part { return &c.stt }, sttVerbs),
 	"model":    engine("model", func(c *cast) *part { return &c.llm }, modelVerbs),
-	"voice":    engine("voice", func(c *cast) *part { return &c.tts }, nil),
+	"voice":    engine("voice", func(c *cast) *part { return &c.tts }, voiceVerbs),
 	"vad": among("thing that the vad does", map[string]verb{
 		"lags": timed(func(y *play, d time.Duration) {
 			y.cast.mu.Lock()
