@@ -319,7 +319,8 @@ func (b *LLM) converse(ctx context.Context, ahead bool, r *LLMResult) error {
 		into = &r.read
 	}
 	q := firstTurn(fmt.Sprint("turns ", ahead, len(*into)), "")
-	q.Messages = q.Messages[:1]
+	// Instructions of its own keep it from finding what another conversation, whose words are the same, has computed.
+	q.Messages = []llm.Message{{Role: llm.System, Text: fmt.Sprintf("Number %d.%t: %s", len(*into), ahead, llmVoice)}}
 	_, err := b.Model.Read(ctx, q)
 	var times []float64
 	for n := 0; n < llmTurns && err == nil; n++ {
