@@ -59,18 +59,3 @@ func Transcribe(ctx context.Context, r Recognizer, speech audio.PCM, o Options) 
 	s.Write(speech)
 	return s.Finish(ctx, budget.Urgency{})
 }
-
-// Transcriber turns speech into text. It is safe for use by many callers at once.
-type Transcriber interface {
-	// Transcribe returns what was said in speech, which is mono at audio.SpeechRate. A transcript without text and
-	// without an error means that nobody said anything. When ctx ends, Transcribe returns its cause within 50 ms.
-	Transcribe(ctx context.Context, speech audio.PCM, o Options) (Transcript, error)
-}
-
-// TranscriberFunc lets a function be a Transcriber.
-type TranscriberFunc func(ctx context.Context, speech audio.PCM, o Options) (Transcript, error)
-
-// Transcribe calls f.
-func (f TranscriberFunc) Transcribe(ctx context.Context, speech audio.PCM, o Options) (Transcript, error) {
-	return f(ctx, speech, o)
-}
