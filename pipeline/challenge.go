@@ -107,18 +107,22 @@ func (l *listener) heed(now time.Time) error {
 	if l.item == "" {
 		return nil // it is too short to be speech so far
 	}
-	said, final := l.soFar()
-	v := l.challenge.judge(said, final, l.aloud.recent(), l.limits.Commit)
-	if !l.speaking() { // the answer has come to its end by itself
-		v = taken
-	}
-	switch v {
+	switch l.weigh() {
 	case taken:
 		return l.takeWord(now)
 	case given:
 		return l.giveBack()
 	}
 	return nil
+}
+
+// weigh says what the challenge comes to by now.
+func (l *listener) weigh() verdict {
+	if !l.speaking() { // the answer has come to its end by itself
+		return taken
+	}
+	said, final := l.soFar()
+	return l.challenge.judge(said, final, l.aloud.recent(), l.limits.Commit)
 }
 
 // speaking reports whether an answer is being spoken, or is about to be.
@@ -128,14 +132,8 @@ func (l *listener) speaking() bool {
 
 // soFar returns the words of what is being said as far as they are known, and whether they are all.
 func (l *listener) soFar() (said []string, final bool) {
-	if l.ending != nil {
-		select {
-		case <-l.ending.pass.done:
-			if l.ending.pass.err == nil {
-				return words(l.ending.pass.transcript.Text), true
-			}
-		default:
-		}
+	if l.ending != nil && l.ending.pass.over() && l.ending.pass.err == nil {
+		return words(l.ending.pass.transcript.Text), true
 	}
 	h, _ := l.hearing.known()
 	return words(h.Text), false

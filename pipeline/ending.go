@@ -59,6 +59,9 @@ func (l *listener) whole(h stt.Hypothesis) bool {
 
 // silence returns how much of it ends the turn, by all that is known.
 func (l *listener) silence(d *transport.Detection) time.Duration {
+	if l.challenge != nil && l.ending != nil && !l.ending.pass.over() {
+		return puzzling
+	}
 	if d.Silence > 0 {
 		return d.Silence
 	}
@@ -73,14 +76,15 @@ func (l *listener) silence(d *transport.Detection) time.Duration {
 	return policy(d).Wait(s, &l.pauses)
 }
 
+// puzzling is how long a silence behind a challenge may last until its words are known: after that it may have been a turn.
+const puzzling = time.Second
+
 // text returns what the closing pass has heard, once it has.
 func (e *ending) text() string {
-	select {
-	case <-e.pass.done:
-		return e.pass.transcript.Text
-	default:
+	if !e.pass.over() {
 		return ""
 	}
+	return e.pass.transcript.Text
 }
 
 // due returns when a stage has to be at its end if what is being said ends here.

@@ -75,6 +75,16 @@ func (s *Session) finish(ctx context.Context, h *hearing, due time.Time) *pass {
 	return p
 }
 
+// over reports whether the pass has come to its end.
+func (p *pass) over() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // end frees the recogniser once the closing pass p has ended. nil is a hearing that has ended.
 func (h *hearing) end(s *Session, p *pass) {
 	if h == nil {

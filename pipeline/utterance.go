@@ -64,7 +64,11 @@ func (l *listener) sound(in transport.Sound) error {
 
 // detected acts on what the ear noticed in a frame.
 func (l *listener) detected(event audio.Event) error {
-	if event == audio.Done && l.challenge != nil { // nobody could say what it was, so it may have been a turn
+	if event == audio.Done && l.challenge != nil {
+		if l.weigh() == given {
+			return l.giveBack()
+		}
+		// Nobody could say what it was, so it may have been a turn.
 		if err := l.takeWord(time.Now()); err != nil {
 			return err
 		}
