@@ -36,7 +36,7 @@ func TestEngineKeepsToSchemas(t *testing.T) {
 				t.Fatal(err)
 			}
 			judge := c.MustCompile("s.json")
-			for seed := range uint32(5) {
+			for seed := range uint32(3) {
 				r := asking("", "Invent something and answer in JSON.")
 				r.MaxTokens, r.Format.Schema = 400, json.RawMessage(text)
 				if seed > 0 {

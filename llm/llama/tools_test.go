@@ -230,7 +230,7 @@ func TestEngineCallsTools(t *testing.T) {
 	hangUp := llm.Tool{Name: "hang_up", Description: "Ends the call."}
 	for seed := range uint32(2) {
 		r := asking("", "What is the weather in Paris?")
-		r.MaxTokens, r.Tools, r.Choice = 200, []llm.Tool{weather, hangUp}, "get_weather"
+		r.MaxTokens, r.Tools, r.Choice = 120, []llm.Tool{weather, hangUp}, "get_weather"
 		if seed > 0 {
 			r.Sampling = llm.Sampling{Temperature: 1.2, Seed: seed}
 		}
@@ -273,7 +273,7 @@ func TestEngineMayCallTools(t *testing.T) {
 	e := openEngine(t)
 	for seed := range uint32(3) {
 		r := asking("", "Call get_weather for Paris like this: <tool_call>")
-		r.MaxTokens, r.Tools, r.Sampling = 200, []llm.Tool{weather}, llm.Sampling{Temperature: 0.1 + float32(seed)/4, Seed: seed + 1}
+		r.MaxTokens, r.Tools, r.Sampling = 80, []llm.Tool{weather}, llm.Sampling{Temperature: 0.1 + float32(seed)/4, Seed: seed + 1}
 		r.Stop = []string{"\n\n\n"}
 		h := hearCalls(t, e, r)
 		if h.err != nil || strings.Contains(h.text, "<tool_") || (len(h.calls) > 0) != (h.usage.Finish == llm.FinishTools) {
