@@ -112,7 +112,7 @@ func (s *settings) engines(log *slog.Logger) (*engines, error) {
 		},
 		llm: &llama.Engine{
 			LibDir: llamaDir, Model: files[1], Threads: threads(s.LLM.Threads), ContextTokens: s.LLM.Context,
-			Conversations: conversations, GPULayers: layers, Devices: s.LLM.Devices, TensorSplit: s.LLM.Split, Executor: cores, Log: log,
+			Conversations: conversations, GPULayers: layers, Devices: s.LLM.Devices, TensorSplit: s.LLM.Split, Executor: cores, IdleBytes: orNone(s.LLM.Idle), Log: log,
 		},
 		tts: &piper.Engine{
 			Model: files[2], Runtime: runtime, Speaker: s.TTS.Speaker, Threads: s.TTS.Threads, CacheBytes: orNone(s.TTS.Cache), Executor: cores, Log: log,

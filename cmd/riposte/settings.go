@@ -73,6 +73,7 @@ type settings struct {
 		Threads       int       `default:"0" help:"Threads; 0 is 2, or the cores if fewer." group:"llm"`
 		Context       int       `default:"2048" help:"Tokens of one conversation, the answer included." group:"llm"`
 		Conversations int       `default:"0" help:"Conversations that are kept ready or answered at once; 0 is as many as calls." group:"llm"`
+		Idle          int       `default:"268435456" help:"Memory, in bytes, for conversations that had to make room for others, so that they need not be read again; 0 keeps none." group:"llm"`
 		MaxTokens     int       `default:"80" help:"Longest answer, in tokens; one that is cut there ends with its last whole clause." group:"llm"`
 		Temperature   float32   `default:"0.3" help:"How freely words are chosen; 0 always takes the likeliest." group:"llm"`
 		TopP          float32   `default:"0.9" help:"Choose among the likeliest tokens that make up this probability." group:"llm"`
@@ -144,6 +145,7 @@ func (s *settings) Validate() error {
 		"talk-silence is %v: it must be 100ms to 10s, or 0 to go by what is said", s.Talk.Silence)
 	check(s.Talk.Commit > 0, "talk-commit is %v: it must be more than 0", s.Talk.Commit)
 	check(s.Talk.Unheard > 0, "talk-unheard is %v: it must be more than 0", s.Talk.Unheard)
+	check(s.LLM.Idle >= 0, "llm-idle is %d: it must not be negative", s.LLM.Idle)
 	check(s.Cores >= 0, "cores is %d: it must not be negative", s.Cores)
 	check(s.Talk.Guesses >= 0, "talk-guesses is %d: it must not be negative", s.Talk.Guesses)
 	check(s.TTS.Cache >= 0, "tts-cache is %d: it must not be negative", s.TTS.Cache)
