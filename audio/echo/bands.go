@@ -29,20 +29,27 @@ func all(level float64) (b bands) {
 
 // meter measures the levels of bands.
 type meter struct {
-	fft  *fourier.FFT
-	time []float64
-	freq []complex128
+	fft    *fourier.FFT
+	window []float64
+	time   []float64
+	freq   []complex128
 }
 
 // newMeter returns a meter.
 func newMeter() *meter {
-	return &meter{fft: fourier.NewFFT(block), time: make([]float64, block), freq: make([]complex128, bins)}
+	m := &meter{fft: fourier.NewFFT(block), time: make([]float64, block), freq: make([]complex128, bins)}
+	for range block {
+		m.window = append(m.window, 1)
+	}
+	window.Hann(m.window)
+	return m
 }
 
 // of returns the levels of a block, in dBFS.
 func (m *meter) of(p []float64) (b bands) {
-	copy(m.time, p)
-	window.Hann(m.time)
+	for i, x := range p {
+		m.time[i] = x * m.window[i]
+	}
 	m.fft.Coefficients(m.freq, m.time)
 	for k := range b {
 		sum := 0.0

@@ -70,6 +70,7 @@ type Canceller struct {
 	lag       int  // How late the filter expects the echo, in samples.
 	known     bool // Whether lag was ever found.
 	sightings int  // How often it was found in this answer.
+	strange   int  // Hops of this answer in which something was audible.
 	before    int  // The lag of the last search.
 
 	quiet int // Hops since the far sound was audible.
@@ -136,7 +137,12 @@ func (c *Canceller) hop(near, far audio.PCM) audio.PCM {
 	out := c.cancel(near)
 	shift(c.left, out)
 	located := c.sightings >= settled
-	c.judge.step(c.near, c.left, c.behind(0, block), sight{lag: c.start(), located: located, learn: located || !c.known && c.since > reach})
+	c.judge.step(c.near, c.left, c.behind(0, block), sight{
+		lag: c.start(), located: located, learn: located || !c.known && c.since > reach, foreign: !c.known && c.strange >= foreign,
+	})
+	if c.judge.audible {
+		c.strange++
+	}
 	return out
 }
 
@@ -148,7 +154,7 @@ func (c *Canceller) listen(far float64) {
 		return
 	}
 	if !c.heard() {
-		c.since, c.sightings, c.before = 0, 0, -1
+		c.since, c.sightings, c.strange, c.before = 0, 0, 0, -1
 		c.locator.reset()
 		c.align(c.lag)
 	}
@@ -162,6 +168,7 @@ const (
 	early    = 4 * 16     // Samples by which the filter begins before the lag.
 	tolerant = hop + 4*16 // Samples by which the strongest reflection may come later than lag.
 	settled  = 4          // How often a lag has to be found until the judge relies on it.
+	foreign  = 16         // Audible hops after which what was not found is no echo: the locator needs half of them.
 )
 
 // locate looks for the echo: often until it is found, then now and then.

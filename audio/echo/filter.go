@@ -23,6 +23,7 @@ type filter struct {
 	total    []float64
 	time     []float64
 	left     []float64
+	turn     int // Which partitions were constrained.
 }
 
 // The values are the best of a search around those of the paper, by echo removed in the first second and later.
@@ -30,6 +31,7 @@ const (
 	constant  = 0.999 // How much of the response's power is still true a hop later.
 	noiseKeep = 0.65  // Smoothing of noise, per hop.
 	prior     = 0.015 // The variance of the first partition's response before anything was heard.
+	inTurn    = 7     // Every how many hops a partition is constrained. Each time would cost twice as much in all and gain nothing.
 	priorFall = 0.65  // How it falls from partition to partition: rooms decay.
 )
 
@@ -92,25 +94,29 @@ func (f *filter) learn(err []float64) {
 			f.total[i] += doubt[i] * power(x) / 2 // Half of a block is the hop that was measured.
 		}
 	}
-	step := f.sum
 	for k, doubt := range f.doubt {
 		w := f.w[k]
 		for i, x := range f.at(k) {
 			gain := doubt[i] / f.total[i]
-			step[i] = complex(gain, 0) * conj(x) * f.err[i]
+			w[i] += complex(gain, 0) * conj(x) * f.err[i]
 			doubt[i] = constant*(1-gain*power(x)/2)*doubt[i] + (1-constant)*power(w[i])
 		}
-		// A partition's response lasts one hop: what lies beyond comes from the transform being a circle.
-		f.fft.Sequence(f.time, step)
-		for i := range hop {
-			f.time[i] /= block
-		}
-		clear(f.time[hop:])
-		f.fft.Coefficients(step, f.time)
-		for i, s := range step {
-			w[i] += s
-		}
 	}
+	f.turn = (f.turn + 1) % inTurn
+	for k := f.turn; k < len(f.w); k += inTurn {
+		f.constrain(f.w[k])
+	}
+}
+
+// constrain cuts a partition's response to a hop: what lies beyond comes from the transform being a circle.
+func (f *filter) constrain(w []complex128) {
+	copy(f.sum, w) // Since Sequence may change what it is given.
+	f.fft.Sequence(f.time, f.sum)
+	for i := range hop {
+		f.time[i] /= block
+	}
+	clear(f.time[hop:])
+	f.fft.Coefficients(w, f.time)
 }
 
 // power returns the square of c's magnitude.

@@ -10,8 +10,9 @@ const (
 	faint     = -75  // dBFS below which no band counts.
 	most      = 20.0 // dB of excess that one band can give.
 
-	learning = 0.1  // The share of a difference that the coupling follows in a hop, or
-	creeping = 0.01 // while the caller seems to speak.
+	rising   = 0.12 // The share of a difference that the coupling follows in a hop, upwards,
+	falling  = 0.06 // downwards: it should lie above most of what is measured,
+	creeping = 0.01 // and upwards while the caller seems to speak.
 	leap     = 6.0  // dB of a rise that it follows at most.
 	lowest   = -50  // dB below which no coupling is believed.
 )
@@ -28,7 +29,8 @@ type judge struct {
 	// first depends on the room alone and so is still true when the filter has to begin anew.
 	raw, left bands
 
-	excess float64 // The verdict on the last hop: see Frame.
+	excess  float64 // The verdict on the last hop: see Frame.
+	audible bool    // Whether the last hop's near sound stands out of the noise.
 }
 
 // sight is what a judge has to know of the locator.
@@ -36,6 +38,7 @@ type sight struct {
 	lag     int  // Of the echo, in samples.
 	located bool // Whether it is that of this answer.
 	learn   bool // Whether enough is known to learn from this hop.
+	foreign bool // Whether what is heard is no echo, since it would have been found.
 }
 
 // newJudge returns a judge who thinks an echo as loud as its cause possible.
@@ -63,17 +66,21 @@ func (j *judge) step(near, left, far []float64, s sight) {
 	n, l := j.meter.of(near), j.meter.of(left)
 	j.quieten(n)
 	echo, direct := j.cause(s)
-	raw, excess := 0.0, 0.0
+	if s.foreign {
+		echo = all(silent)
+	}
+	raw, excess, loud := 0.0, 0.0, 0.0
 	for b := range bandCount {
 		floor := max(j.floor[b]+standOut, faint)
 		coupling := j.left[b]
 		if !s.located { // The filter stands at the lag of an earlier answer and may do more harm than good.
 			coupling = max(coupling, j.raw[b])
 		}
+		loud += over(n[b], floor) / float64(bandCount)
 		raw += over(n[b], max(floor, echo[b]+j.raw[b])) / float64(bandCount)
 		excess += over(l[b], max(floor, echo[b]+coupling)) / float64(bandCount)
 	}
-	j.excess = excess
+	j.excess, j.audible = excess, loud >= threshold
 	for b := range bandCount {
 		// Where the far sound just fell, the room decides what is heard, and where the echo drowns, the noise does.
 		if s.learn && direct[b] && echo[b]+j.raw[b] > j.floor[b] {
@@ -129,9 +136,12 @@ func over(level, limit float64) float64 { return min(most, max(0, level-limit)) 
 // follow lets a coupling follow what was measured, and hardly upwards when there is an excess: that is the caller, or else
 // an echo that has become louder.
 func follow(coupling *float64, measured, excess float64) {
-	rate := learning
-	if measured > *coupling && excess >= threshold {
+	rate := falling
+	switch {
+	case measured > *coupling && excess >= threshold:
 		rate = creeping
+	case measured > *coupling:
+		rate = rising
 	}
 	*coupling = max(lowest, *coupling+rate*min(leap, measured-*coupling))
 }

@@ -25,6 +25,7 @@ const (
 type locator struct {
 	fft    *fourier.FFT
 	edge   []float64      // The window at both ends of a far block.
+	hann   []float64      // The window of a near hop.
 	far    [][]complex128 // Whitened spectra of the last blocks of far sound, the newest at head.
 	head   int
 	near   []complex128
@@ -44,6 +45,10 @@ func newLocator() *locator {
 	for i := range hop / 4 {
 		l.edge = append(l.edge, (1-math.Cos(math.Pi*float64(i)/(hop/4)))/2)
 	}
+	for range hop {
+		l.hann = append(l.hann, 1)
+	}
+	window.Hann(l.hann)
 	for range reach {
 		l.far = append(l.far, make([]complex128, bins))
 		l.cross = append(l.cross, make([]complex128, bins))
@@ -72,8 +77,9 @@ func (l *locator) step(far, near []float64) {
 	l.fft.Coefficients(l.far[l.head], l.time)
 	flatten(l.far[l.head])
 	clear(l.time[:hop])
-	copy(l.time[hop:], near)
-	window.Hann(l.time[hop:])
+	for i, x := range near {
+		l.time[hop+i] = x * l.hann[i]
+	}
 	l.fft.Coefficients(l.near, l.time)
 	flatten(l.near)
 	for j, cross := range l.cross {
