@@ -25,12 +25,15 @@ const (
 	given             // The answer goes on.
 )
 
-// deciphering is how much longer than Limits.Commit speech has to go on while the recogniser has not said what it is, and
-// humming how long a "mm-hm" may be: after that it is taken for words that were not understood.
+// deciphering is how much longer than Limits.Commit speech has to go on in which the recogniser finds no words, and humming how
+// long a "mm-hm" may be: after that it is taken for words that were not understood. Being held, the answer is silent meanwhile.
 const (
-	deciphering = 250 * time.Millisecond
+	deciphering = 900 * time.Millisecond
 	humming     = 1200 * time.Millisecond
 )
+
+// shortWord is the least that a word takes. A recogniser that finds more words than that in a sound has invented them.
+const shortWord = 80 * time.Millisecond
 
 // judge weighs a challenge by what is known of it: the words so far, whether they are all that was said, and how long the
 // voice has sounded in all. answer is what the caller may just have heard of the answer: words from there are its echo, and
@@ -44,7 +47,7 @@ func (c challenge) judge(words []string, final bool, answer string, commit time.
 		return taken
 	}
 	switch said := !isBackchannel(words); {
-	case said && (final || voiced >= commit || len(words) > 1):
+	case said && (final || voiced >= commit && len(words) == 1 || len(words) > 1 && voiced >= time.Duration(len(words))*shortWord):
 		return taken
 	case final:
 		return given

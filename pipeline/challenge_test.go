@@ -19,19 +19,21 @@ func TestJudge(t *testing.T) {
 		want   verdict
 	}{
 		{"", false, answer, 200 * ms, undecided},
-		{"", true, answer, 250 * ms, given},  // a cough
-		{"", false, answer, 600 * ms, taken}, // nobody coughs that long
+		{"", true, answer, 250 * ms, given},   // a cough
+		{"", false, answer, 1300 * ms, taken}, // nobody coughs that long
 		{"stop", false, answer, 250 * ms, undecided},
 		{"stop", false, answer, 320 * ms, taken},
 		{"stop", true, answer, 250 * ms, taken},
 		{"wait a moment", false, answer, 250 * ms, taken},
+		{"thank you for watching", false, answer, 200 * ms, undecided}, // nobody says that so fast
 		{"mm-hmm", true, answer, 400 * ms, given},
 		{"Yeah, okay.", true, answer, 700 * ms, given},
 		{"yeah", false, answer, 700 * ms, undecided},
 		{"yeah yeah yeah yeah", false, answer, 1300 * ms, taken},
 		{"Yes", true, answer + " Do you want to go?", 300 * ms, taken},
 		{"mm", false, answer + " Do you want to go?", 300 * ms, taken},
-		{"from nine to five", false, answer, 800 * ms, taken}, // long enough not to be an echo that the recogniser got late
+		{"from nine to five", false, answer, 800 * ms, undecided},
+		{"from nine to five", false, answer, 1300 * ms, taken}, // nobody knows an echo that late
 		{"from nine to five", false, answer, 400 * ms, undecided},
 		{"open from nine to fi", true, answer, 900 * ms, given}, // the answer's own words, the last in part
 		{"open from ten", true, answer, 900 * ms, taken},
