@@ -17,6 +17,8 @@ const (
 	windowMargin = 64
 	// near is how much of that silence, in positions, is heard where it is: the model hears speech end in it.
 	near = 8
+	// wider is how many positions more a second try gets. It takes a quarter of what the whole window does.
+	wider = 320
 	// windowStep is what windows are rounded up to: in between, the matrices do not fit the vector registers, and the
 	// encoder takes up to three times as long.
 	windowStep = 32
@@ -83,7 +85,7 @@ type listener struct {
 }
 
 // part hears what one window can hold. It begins with a window that fits; when the model goes in circles or does not come
-// to an end in it, the whole window is the second try, except for brief speech, of which the first turn is taken. draft
+// to an end in it, a wider window is the second try and the whole one the third, except for brief speech, of which the first turn is taken. draft
 // is what the text may be.
 func (l *listener) part(samples []float32, o stt.Options, draft []int32) (saying, error) {
 	if silent(samples) {
@@ -91,8 +93,12 @@ func (l *listener) part(samples []float32, o stt.Options, draft []int32) (saying
 	}
 	r := request{window: l.fit(len(samples)), tokens: tokenLimit(len(samples)), language: o.Language, prompt: o.Prompt, draft: draft}
 	h, err := l.decode(samples, r)
-	if err == nil && h.astray() && r.window < FullWindow && !(h.period > 0 && len(samples) < brief) {
-		r.window = FullWindow
+	for err == nil && h.astray() && r.window < FullWindow && !(h.period > 0 && len(samples) < brief) {
+		if r.window == l.fit(len(samples)) {
+			r.window = min(FullWindow, r.window+wider)
+		} else {
+			r.window = FullWindow
+		}
 		h, err = l.decode(samples, r)
 	}
 	switch {
