@@ -34,8 +34,9 @@ const (
 	lasting    = reach + reverb // Hops after which nothing is left of an answer.
 )
 
-// threshold is the default of Threshold, in dB. Over some hundred answers of many speakers 4 was the least without a
-// self-interruption, and at 8 no caller went unheard yet, though many were heard 70 ms later.
+// threshold is the default of Threshold, in dB. Measured on 88 clips of speech, see TestReport: of 50 answers with an echo of -6
+// dB none was interrupted from 4 dB on, while 4 of them were held for a moment at 4 dB, 2 at 5 and none at 6. Each dB lets
+// a caller be heard some 20 ms later.
 const threshold = 5.0
 
 // audible is the level of a hop, in dBFS, from which the far sound can cause an echo.

@@ -17,7 +17,9 @@ const (
 	lowest   = -50  // dB below which no coupling is believed.
 )
 
-// judge tells the caller's voice from what remains of the agent's.
+// judge tells the caller's voice from what remains of the agent's. For each band it knows the far sound whose echo may be
+// heard now, and how loud its echo was at most until now; what is louder is excess. The mean of all bands decides, so that
+// one band in which the room rings is no caller.
 type judge struct {
 	meter *meter
 	far   [reach + 2 + reverb]bands // Of the last hops, the newest at head.

@@ -19,9 +19,8 @@ const (
 
 // locator finds how late the agent's voice comes back, from the correlation of the near sound with the far sound at every
 // lag. Both are whitened in part, so that a voice's pitch does not repeat the peak. The strength of a peak is counted in
-// standard deviations of what chance would make of the same two sounds. Measured: unrelated speech stays below 5 and
-// rarely reaches 7; an echo of -20 dB, in a room where its direct sound is weaker than its reverberation, passes 7 within
-// 130 ms, others within 60, and the lag is right to the sample.
+// standard deviations of what chance would make of the same two sounds: that of unrelated speech stays below 5 and seldom
+// reaches 7; that of an echo passes 7 after about a tenth of a second, and its lag is right to the sample.
 type locator struct {
 	fft    *fourier.FFT
 	edge   []float64      // The window at both ends of a far block.
