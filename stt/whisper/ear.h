@@ -9,7 +9,7 @@
 #include <whisper.h>
 
 // Ours, put into the library when it is built.
-__attribute__((weak)) void whisper_set_places(struct whisper_state *state, const int32_t *places, const float *weights, int n);
+void whisper_set_places(struct whisper_state *state, const int32_t *places, const float *weights, int n);
 
 // One whisper_state and what its callbacks read. It lives in C memory so that whisper may keep pointers to it.
 typedef struct {
@@ -145,7 +145,7 @@ static int ear_whole(struct whisper_context *ctx, ear *e, const struct whisper_f
 	p.logits_filter_callback = ear_filter;
 	p.logits_filter_callback_user_data = e;
 	e->period = 0;
-	if (whisper_set_places) whisper_set_places(e->state, NULL, NULL, 0);
+	whisper_set_places(e->state, NULL, NULL, 0);
 	return whisper_full_with_state(ctx, e->state, p, samples, n);
 }
 
@@ -153,7 +153,7 @@ static int ear_whole(struct whisper_context *ctx, ear *e, const struct whisper_f
 // says and as often as weights says; n is 0 or all of the window.
 static int ear_encode(struct whisper_context *ctx, ear *e, const struct whisper_full_params *given, const float *mel, int window, int bands,
 		const int32_t *places, const float *weights, int n) {
-	if (whisper_set_places) whisper_set_places(e->state, places, weights, n);
+	whisper_set_places(e->state, places, weights, n);
 	int rc = whisper_set_mel_with_state(ctx, e->state, mel, 2 * window, bands);
 	if (rc != 0) return rc;
 	// Nothing but a run sets the window. One that is stopped before its encoder costs next to nothing.
