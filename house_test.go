@@ -26,7 +26,7 @@ var house = map[string][]string{
 	"llm/toolcall":       {"llm", "llm/schema"},
 	"transport":          {"audio", "budget", "llm"},
 	"endpoint":           {},
-	"pipeline":           {"audio", "budget", "endpoint", "llm", "stt", "tts", "transport"},
+	"pipeline":           {"audio", "audio/echo", "budget", "endpoint", "llm", "stt", "tts", "transport"},
 	"transport/realtime": {"audio", "budget", "llm", "transport"},
 	"caller":             {"audio"},
 	"bench":              {"audio", "budget", "caller", "endpoint", "llm", "stt", "stt/wer", "tts"},

@@ -35,6 +35,9 @@ func (p *Pacer) Next(d time.Duration, now time.Time) (wait time.Duration) {
 	return wait
 }
 
+// Begins returns when the far side plays the frame that was scheduled last and sounds for d: no sooner than that.
+func (p *Pacer) Begins(d time.Duration) time.Time { return p.start.Add(p.sent - d) }
+
 // Played returns how much of what was scheduled the far side has played by now at most: it plays no sooner than it
 // receives, and no faster than real time.
 func (p *Pacer) Played(now time.Time) time.Duration {

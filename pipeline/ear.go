@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"riposte/audio"
+	"riposte/audio/echo"
 	"riposte/transport"
 )
 
@@ -20,10 +21,15 @@ type ear struct {
 	rate      int           // Of the sound that comes in now.
 	came      time.Duration // How much came in before the present rate began,
 	samples   int64         // and how many samples since.
+	taken     int64         // Samples at audio.SpeechRate that were taken in.
 
-	frame audio.PCM // What does not fill a VAD frame yet.
-	since int64     // Where the sound begins that belongs to no turn yet.
-	from  int64     // Where the speech begins that is being listened to, the padding before it included.
+	frames []echo.Frame    // What has been taken in and not listened to yet,
+	frame  audio.PCM       // and what does not fill a VAD frame yet.
+	echo   *echo.Canceller // Takes the agent's voice out; nil leaves the sound as it is.
+	played func(from time.Time, n int) audio.PCM
+
+	since int64 // Where the sound begins that belongs to no turn yet.
+	from  int64 // Where the speech begins that is being listened to, the padding before it included.
 
 	voiced   int64     // The last voiced sample so far,
 	received time.Time // and when its frame got here.
@@ -60,28 +66,49 @@ func (e *ear) arrive(snd transport.Sound) error {
 	return nil
 }
 
-// take brings a part of what has come in and returns it at audio.SpeechRate.
-func (e *ear) take(part audio.PCM) audio.PCM {
+// take takes in a part of what has come: it brings it to audio.SpeechRate, takes the agent's own voice out of it, and keeps it.
+func (e *ear) take(part audio.PCM) {
 	pcm := e.resampler.Write(part)
+	if e.echo != nil {
+		for _, f := range e.echo.Step(pcm, e.played(e.clock.TimeOf(e.taken), len(pcm))) {
+			e.tape.Write(f.Sound)
+			e.frames = append(e.frames, f)
+		}
+		e.taken += int64(len(pcm))
+		return
+	}
 	e.tape.Write(pcm)
-	return pcm
-}
-
-// listen steps through the frames of pcm, which take has returned, and calls on for each, with what has happened in it.
-func (e *ear) listen(pcm audio.PCM, d *transport.Detection, now time.Time, on func(audio.Event) error) error {
-	e.ends.Threshold = d.Threshold
 	e.frame = append(e.frame, pcm...)
 	for len(e.frame) >= audio.VADFrame {
-		frame := e.frame[:audio.VADFrame]
-		p, err := e.vad.Speech(frame)
+		e.frames = append(e.frames, echo.Frame{Sound: append(audio.PCM(nil), e.frame[:audio.VADFrame]...)})
+		e.frame = append(e.frame[:0], e.frame[audio.VADFrame:]...) // parts are short, so this moves little
+	}
+}
+
+// flush keeps what does not fill a frame yet as well.
+func (e *ear) flush() {
+	if e.echo != nil {
+		e.tape.Write(e.echo.Rest())
+	}
+}
+
+// listen steps through the frames that were taken in, and calls on for each, with what has happened in it.
+func (e *ear) listen(d *transport.Detection, now time.Time, on func(audio.Event) error) error {
+	e.ends.Threshold = d.Threshold
+	for len(e.frames) > 0 {
+		f := e.frames[0]
+		e.frames = e.frames[1:]
+		p, err := e.vad.Speech(f.Sound)
 		if err != nil {
 			return fmt.Errorf("voice activity: %w", err)
 		}
-		event := e.ends.Step(p, frame)
+		if f.Own {
+			p = 0
+		}
+		event := e.ends.Step(p, f.Sound)
 		if v := e.ends.LastVoiced(); v != e.voiced {
 			e.voiced, e.received = v, now
 		}
-		e.frame = append(e.frame[:0], e.frame[audio.VADFrame:]...) // parts are short, so this moves little
 		if err := on(event); err != nil {
 			return err
 		}

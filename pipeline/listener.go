@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"riposte/audio/echo"
 	"riposte/budget"
 	"riposte/endpoint"
 	"riposte/transport"
@@ -40,11 +41,15 @@ type listener struct {
 }
 
 func newListener(s *Session, ctx context.Context, limits Limits, turns chan<- *turn) *listener {
-	return &listener{
+	l := &listener{
 		Session: s, ctx: ctx, limits: limits, turns: turns, settings: s.Settings,
 		ear:     newEar(s.VAD, limits.Utterance+5*time.Second), // some silence lies before and behind an utterance
 		reading: s.prepare(ctx, s.Settings.Instructions),
 	}
+	if s.Echo {
+		l.ear.echo, l.ear.played = echo.New(), s.monitor.played
+	}
+	return l
 }
 
 func (l *listener) close() {

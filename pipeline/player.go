@@ -69,6 +69,9 @@ func (p *player) sound(ctx context.Context, snd sound) error {
 		return err
 	}
 	p.pacer.Next(length, time.Now()) // now that it has left, and not when it was to leave
+	if err := p.monitor.play(snd.pcm, t.settings.Rate, p.pacer.Begins(length)); err != nil {
+		return err
+	}
 	if _, ok := audio.FirstAudible(snd.pcm, t.settings.Rate); ok {
 		t.markAudible(time.Now())
 	}
@@ -107,7 +110,11 @@ func (p *player) pause(t *turn) bool {
 			return false
 		}
 	}
-	p.pacer.Resume(time.Now())
+	now := time.Now()
+	p.pacer.Resume(now)
+	if t.settings.Holds {
+		p.monitor.pause(since, now)
+	}
 	return true
 }
 
@@ -196,6 +203,7 @@ func (p *player) cutOff(t *turn, now time.Time) time.Duration {
 		last.sound = max(last.sound, time.Duration(len(last.text))*time.Second/16)
 	}
 	heard := max(0, p.pacer.Cut(now)-p.before)
+	p.monitor.cut(now)
 	if errors.Is(context.Cause(t.ctx), errContinued) {
 		return 0
 	}

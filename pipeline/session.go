@@ -42,6 +42,7 @@ type Session struct {
 	TTS      tts.Synthesizer
 	Plan     budget.Plan
 	Limits   Limits
+	Echo     bool // Tell the agent's own voice from the caller's, where it comes back.
 	// Apology is spoken when a turn cannot be answered, so that the caller is not left in silence.
 	Apology string
 	// Drain is closed when the service goes down: the answer that is being given ends with its sentence, then the call
@@ -55,6 +56,7 @@ type Session struct {
 	saying     saying
 	floor      floor
 	aloud      aloud
+	monitor    monitor
 	hypotheses chan hypothesis // The newest one, until follow takes it.
 	draining   chan struct{}   // Closed when Drain has been noticed.
 }
@@ -76,7 +78,9 @@ func (s *Session) Run(ctx context.Context) error {
 	s.group.Go(func() error { return s.play(ctx, limits, sounds) })
 	s.group.Go(func() error { return s.follow(ctx) })
 	s.group.Go(func() error { return s.drain(ctx) })
-	return s.group.Wait()
+	err := s.group.Wait()
+	s.monitor.close()
+	return err
 }
 
 // listen takes what the caller says and does, and hands on each turn once it is decided.

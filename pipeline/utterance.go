@@ -38,7 +38,7 @@ func (l *listener) sound(in transport.Sound) error {
 		if l.ctx.Err() != nil {
 			return context.Cause(l.ctx)
 		}
-		pcm := l.ear.take(part)
+		l.ear.take(part)
 		if d == nil && l.item == "" {
 			l.ear.from = l.ear.since
 			l.begin()
@@ -47,10 +47,11 @@ func (l *listener) sound(in transport.Sound) error {
 			l.hearing.feed(l.ear.tape)
 		}
 		if d == nil {
+			l.ear.frames = nil
 			continue
 		}
 		l.ear.ends.Silence = l.silence(d)
-		if err := l.ear.listen(pcm, d, time.Now(), l.detected); err != nil {
+		if err := l.ear.listen(d, time.Now(), l.detected); err != nil {
 			return err
 		}
 		if l.ear.ends.Talking() && l.ear.at(l.ear.tape.End()-l.ear.from) >= l.limits.Utterance {
@@ -147,6 +148,7 @@ func (l *listener) decided() error {
 
 // commit hands on what the caller has said since the last turn.
 func (l *listener) commit(in transport.Commit) error {
+	l.ear.flush()
 	pcm := l.ear.uncommitted()
 	if l.item != "" && l.settings.Detection != nil {
 		pcm = l.ear.speech() // from where the speech began, which may be the turn before
@@ -160,6 +162,7 @@ func (l *listener) commit(in transport.Commit) error {
 		l.ear.from = l.ear.since
 		l.begin()
 	}
+	l.hearing.feed(l.ear.tape)
 	l.forget()
 	now := time.Now()
 	clock := budget.NewTurn(l.ear.endOf(pcm))

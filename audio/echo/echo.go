@@ -245,3 +245,11 @@ func energy(s []float64) (sum float64) {
 	}
 	return sum
 }
+
+// Rest returns the sound of the caller that does not fill a frame yet, as it came, and forgets it: for those who need all that
+// was said at once.
+func (c *Canceller) Rest() audio.PCM {
+	rest := append(audio.PCM(nil), c.nearIn...)
+	c.nearIn, c.farIn = c.nearIn[:0], c.farIn[:0]
+	return rest
+}

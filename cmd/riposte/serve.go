@@ -131,7 +131,7 @@ func (s *service) hold(ctx context.Context, call transport.Call, settings transp
 	}
 	session := pipeline.Session{
 		Call: call, Settings: settings, VAD: vad, Turns: end, STT: s.engines.stt, LLM: s.engines.llm, TTS: s.engines.tts,
-		Plan: s.settings.plan(), Limits: s.settings.limits(), Apology: s.settings.Talk.Apology, Drain: s.drain, Log: s.log,
+		Plan: s.settings.plan(), Limits: s.settings.limits(), Apology: s.settings.Talk.Apology, Echo: s.settings.Talk.Echo, Drain: s.drain, Log: s.log,
 	}
 	err = session.Run(ctx)
 	if err != nil && !errors.Is(err, transport.ErrHungUp) && !errors.Is(err, transport.ErrShutdown) && ctx.Err() == nil {

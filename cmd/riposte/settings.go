@@ -58,6 +58,7 @@ type settings struct {
 		Eagerness    string        `default:"medium" enum:"low,medium,high" help:"How soon a turn is taken to be over where that is not clear: low, medium or high." group:"talk"`
 		Guesses      int           `default:"3" help:"Answers that may be begun for one turn while it is not certain that it is over; 0 for none." group:"talk"`
 		Commit       time.Duration `default:"300ms" help:"Speech over an answer that interrupts it, whatever it says; words do so sooner, a mm-hm later or not at all." group:"talk"`
+		Echo         bool          `default:"true" negatable:"" help:"Tell the agent's own voice from the caller's where a speakerphone sends it back." group:"talk"`
 		Unheard      time.Duration `default:"700ms" help:"Who goes on talking before this much of an answer was heard is taken to go on with the turn, not to interrupt." group:"talk"`
 	} `embed:"" prefix:"talk-"`
 
