@@ -23,8 +23,9 @@ type Synthesizer interface {
 type Options struct {
 	Speed   float32        // 1 is the voice's own pace, 2 twice as fast; 0 means 1.
 	Urgency budget.Urgency // By when the first sound has to be there.
-	// Words is told where the words of the text lie in its sound, each before the sound of it is yielded, in their order. nil
-	// does not want to know; a voice that does not know never calls it.
+	// Words is told where the words of the text, as white space separates them, lie in its sound: each once, in their order,
+	// before the sound in which it ends is yielded. What is not spoken, such as an emoji, ends with the word before it. nil does
+	// not want to know; a voice that does not know never calls it.
 	Words func(Word)
 }
 

@@ -50,6 +50,7 @@ type cache struct {
 type kept struct {
 	key    utteranceKey
 	chunks []audio.PCM
+	units  []*sounding // Where they lie in it.
 	size   int
 }
 
@@ -94,8 +95,8 @@ func (e *Engine) hush(ctx context.Context, text string) error {
 	return nil
 }
 
-// get returns the sound of a text in chunks, which must not be changed.
-func (c *cache) get(k utteranceKey) ([]audio.PCM, bool) {
+// get returns what is kept of a text, which must not be changed.
+func (c *cache) get(k utteranceKey) (*kept, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	at, ok := c.lookup[k]
@@ -105,7 +106,7 @@ func (c *cache) get(k utteranceKey) ([]audio.PCM, bool) {
 	}
 	c.counts.Hits++
 	c.recent.MoveToFront(at)
-	return at.Value.(*kept).chunks, true
+	return at.Value.(*kept), true
 }
 
 // put keeps the sound of a text, and of others as much as still fits.
@@ -165,4 +166,11 @@ func (r *recording) add(pcm audio.PCM) {
 		return
 	}
 	r.chunks = append(r.chunks, slices.Clone(pcm))
+}
+
+// note keeps where a unit lies, once.
+func (r *recording) note(s *sounding) {
+	if n := len(r.units); n == 0 || r.units[n-1] != s {
+		r.units = append(r.units, s)
+	}
 }

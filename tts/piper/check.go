@@ -16,7 +16,8 @@ const maxSeam = 1e-3
 // besides. It settles on the least overlap with which they are the same, and returns errUncut where there is none.
 func (n *network) check(ctx context.Context, r request) error {
 	if n.decoder == nil {
-		_, err := n.whole(ctx, r)
+		_, behind, err := n.whole(ctx, r)
+		n.timed = n.timed && behind != nil
 		return err
 	}
 	out, err := n.run(ctx, n.text, r, nil)
@@ -28,6 +29,7 @@ func (n *network) check(ctx context.Context, r request) error {
 	if err != nil {
 		return errors.Join(errUncut, err)
 	}
+	n.timed = n.timed && whole.behind != nil
 	want, err := whole.whole(ctx)
 	if err != nil {
 		return err

@@ -91,7 +91,7 @@ func (e *Engine) Open(ctx context.Context) error {
 		return fmt.Errorf("%w: %w", ErrVoice, err)
 	}
 	first := request{scales: e.scales, speaker: speaker}
-	if first.ids, _ = v.ids(said[0].phonemes); first.ids == nil {
+	if first.ids, _, _ = v.ids(said[0].phonemes); first.ids == nil {
 		return fmt.Errorf("%w: %s.json: phoneme_id_map holds none of espeak's phonemes", ErrVoice, e.Model)
 	}
 	n, err := e.openNetwork(ctx, model, first)
@@ -99,9 +99,12 @@ func (e *Engine) Open(ctx context.Context) error {
 		return fmt.Errorf("%w: %s: %w", ErrVoice, e.Model, err)
 	}
 	e.net = n
+	if !n.timed {
+		e.Log.Warn("the voice does not say where its words lie", "model", e.Model)
+	}
 	debug.FreeOSMemory() // The file and its parts, which the runtime holds copies of, are twice what a voice weighs.
 	e.Log.Info("voice is ready", "model", e.Model, "rate", e.Rate(), "windows", n.decoder != nil, "flow_windows", n.flow != nil,
-		"overlap", n.overlap, "threads", n.threads, "took", time.Since(begin).Round(time.Millisecond))
+		"overlap", n.overlap, "words", n.timed, "threads", n.threads, "took", time.Since(begin).Round(time.Millisecond))
 	return nil
 }
 
@@ -126,7 +129,7 @@ func (e *Engine) openNetwork(ctx context.Context, model []byte, first request) (
 	}
 
 	if e.Whole {
-		return try(openWhole(e.Runtime, model, o))
+		return try(openWhole(e.Runtime, g, model, o))
 	}
 	c, why := findCuts(g)
 	if why == nil && c.prior != "" {
@@ -145,7 +148,7 @@ func (e *Engine) openNetwork(ctx context.Context, model []byte, first request) (
 		why = err
 	}
 	e.Log.Warn("the voice is spoken whole, so that its first sound comes late", "model", e.Model, "why", why)
-	return try(openWhole(e.Runtime, model, o))
+	return try(openWhole(e.Runtime, g, model, o))
 }
 
 // Rate implements tts.Synthesizer. It is 0 before Open.

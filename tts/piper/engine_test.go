@@ -128,7 +128,7 @@ func TestFirstSoundLeavesBeforeTheLastIsMade(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := request{scales: e.scales}
-	r.ids, _ = e.voice.ids(said[0].phonemes)
+	r.ids, _, _ = e.voice.ids(said[0].phonemes)
 	out, err := e.net.run(t.Context(), e.net.text, r, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -16,8 +16,9 @@ type network struct {
 	flow    *onnx.Session // Prior to latent frames; nil where text does that too.
 	decoder *onnx.Session // Latent frames to sound; nil where text does everything.
 	cuts    cuts
-	hop     int // Samples a frame; 0 until it was measured.
-	overlap int // Frames to each side that the decoder hears.
+	hop     int  // Samples a frame; 0 until it was measured.
+	timed   bool // Whether what text makes ends with the frames of each phoneme.
+	overlap int  // Frames to each side that the decoder hears.
 
 	executor *budget.Executor // Says when a part may run, so that callers who speak at once take turns window by window.
 	threads  int              // What a run takes of it.
@@ -29,6 +30,9 @@ type request struct {
 	scales  [3]float32
 	speaker int64
 	due     *due
+	// timed, unless nil, is told the sample behind each of ids before the first of the sound. A voice that does not know these
+	// never calls it.
+	timed func(behind []int)
 }
 
 // The kinds of work, by which the executor learns how long they take. A piece of work makes one chunk of sound: were the
@@ -40,13 +44,25 @@ const (
 	workWhole  = "tts.whole"  // All at once, counted in phonemes.
 )
 
-// openWhole opens the graph as it is.
-func openWhole(rt *onnx.Runtime, model []byte, o onnx.Options) (*network, error) {
+// openWhole opens the graph as it is, but for the frames of each phoneme, which are put out besides where they are found.
+func openWhole(rt *onnx.Runtime, g *onnx.Graph, model []byte, o onnx.Options) (*network, error) {
+	n := new(network)
+	if len(g.Outputs) > 0 {
+		n.cuts = cuts{samples: g.Outputs[0], frames: newFinder(g).frames(g.Outputs[0])}
+	}
+	if n.cuts.frames != "" {
+		var err error
+		if model, _, err = g.Extract(nil, []string{n.cuts.samples, n.cuts.frames}); err != nil {
+			return nil, err
+		}
+		n.timed = true
+	}
 	s, err := rt.OpenBytes(model, o)
 	if err != nil {
 		return nil, err
 	}
-	return &network{text: s}, nil
+	n.text = s
+	return n, nil
 }
 
 // openCut opens the graph in the parts that c names.
@@ -74,6 +90,9 @@ func openCut(rt *onnx.Runtime, g *onnx.Graph, c cuts, o onnx.Options) (n *networ
 	if n.decoder, err = open([]string{c.latent}, []string{c.samples}); err != nil {
 		return nil, fmt.Errorf("open the decoder: %w", err)
 	}
+	if c.frames != "" {
+		made, n.timed = append(made, c.frames), true
+	}
 	if n.text, err = open(nil, made); err != nil {
 		return nil, fmt.Errorf("open the text part: %w", err)
 	}
@@ -96,10 +115,12 @@ func (n *network) speak(ctx context.Context, r request) iter.Seq2[[]float32, err
 	return func(yield func([]float32, error) bool) {
 		var sound []float32
 		if n.decoder == nil {
+			var behind []int
 			err := n.work(ctx, workWhole, len(r.ids), r.due, func(ctx context.Context) (err error) {
-				sound, err = n.whole(ctx, r)
+				sound, behind, err = n.whole(ctx, r)
 				return err
 			})
+			r.tell(behind)
 			yield(sound, err)
 			return
 		}
@@ -112,6 +133,9 @@ func (n *network) speak(ctx context.Context, r request) iter.Seq2[[]float32, err
 			return err
 		})
 		defer u.close()
+		if err == nil {
+			r.tell(u.behind)
+		}
 		for yield(sound, err) && err == nil && u.at < u.n {
 			err = n.work(ctx, workWindow, windowEnd(u.at, u.n)-u.at, r.due, func(ctx context.Context) (err error) {
 				sound, err = u.next(ctx)
@@ -127,14 +151,21 @@ func (n *network) work(ctx context.Context, kind string, size int, by *due, do f
 	return n.executor.Run(ctx, j, func(ctx context.Context, _ int) error { return do(ctx) })
 }
 
-// whole returns the sound of r where the graph is in one part.
-func (n *network) whole(ctx context.Context, r request) ([]float32, error) {
+// whole returns the sound of r where the graph is in one part, and the sample behind each of the ids where these are known.
+func (n *network) whole(ctx context.Context, r request) (sound []float32, behind []int, err error) {
 	out, err := n.run(ctx, n.text, r, nil)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer closeAll(out)
-	return samplesOf(out[0])
+	if sound, err = samplesOf(out[0]); err != nil {
+		return nil, nil, err
+	}
+	if ends := n.ends(r, out); ends != nil && ends[len(ends)-1] > 0 {
+		frames := ends[len(ends)-1]
+		behind = inSamples(ends, len(sound)/frames)
+	}
+	return sound, behind, nil
 }
 
 // run runs one part on what it takes of the request and on the given features. The caller closes the results.

@@ -16,25 +16,6 @@ const (
 	eos = "$"
 )
 
-// maxUnit is how many phonemes are spoken in one go: about 15 s, so that a long text takes no more memory than a short one.
-const maxUnit = 200
-
-// firstUnit is how many phonemes the first unit has at least before it ends with a clause, not only with a sentence: the text
-// part works on whole units, and its time grows with them. Between clauses a voice rests as long as inside of a unit.
-const firstUnit = 24
-
-// unit is what the network speaks in one go: a sentence, or a part of a long one.
-type unit struct {
-	phonemes string
-	sentence bool // Whether a sentence ends with it.
-}
-
-// open reports whether the unit ends without a mark, so that what follows belongs to it.
-func (u unit) open() bool {
-	last, _ := utf8.DecodeLastRuneInString(u.phonemes)
-	return !strings.ContainsRune(".,?!;:", last)
-}
-
 // languageSwitch is how espeak-ng marks words of another language.
 var languageSwitch = regexp.MustCompile(`\([a-z][a-z-]*\)`)
 
@@ -50,77 +31,13 @@ func spellA(espeakVoice, text string) string {
 	return letterA.ReplaceAllString(text, "${1}eh$2$3")
 }
 
-// units turns text into what is spoken in one go. Text without anything to pronounce gives none.
-func units(espeakVoice, text string) ([]unit, error) {
-	var all []unit
-	var now strings.Builder
-	flush := func(sentence bool) {
-		if p := strings.TrimSpace(now.String()); p != "" {
-			all = append(all, unit{p, sentence})
-		}
-		now.Reset()
-	}
-	err := readClauses(espeakVoice, spellA(espeakVoice, text), func(phonemes, span string) {
-		phonemes = strings.Join(strings.Fields(languageSwitch.ReplaceAllString(phonemes, "")), " ")
-		if phonemes == "" {
-			return
-		}
-		if utf8.RuneCountInString(now.String())+utf8.RuneCountInString(phonemes) > maxUnit {
-			flush(false)
-		}
-		for utf8.RuneCountInString(phonemes) > maxUnit {
-			head, rest := cutWords(phonemes, maxUnit)
-			now.WriteString(head)
-			flush(false)
-			phonemes = rest
-		}
-		now.WriteString(phonemes)
-		end := terminator(span)
-		if end != 0 {
-			now.WriteRune(end)
-		}
-		if end == '.' || end == '?' || end == '!' {
-			flush(true)
-			return
-		}
-		if end != 0 && len(all) == 0 && utf8.RuneCountInString(now.String()) >= firstUnit {
-			flush(false)
-			return
-		}
-		now.WriteByte(' ')
-	})
-	flush(true)
-	return all, err
-}
-
-// cutWords cuts after the last word that ends within n characters; in the middle of a word where the first is longer.
-func cutWords(s string, n int) (head, rest string) {
-	at, space, count := len(s), -1, 0
-	for i, r := range s {
-		if count == n {
-			at = i
-			break
-		}
-		if r == ' ' {
-			space = i
-		}
-		count++
-	}
-	if at < len(s) && space > 0 {
-		at = space
-	}
-	return s[:at], strings.TrimSpace(s[at:])
-}
+// decomposed returns phonemes in the characters that voices are trained on: a nasal vowel is the vowel and a tilde.
+func decomposed(phonemes string) string { return norm.NFD.String(phonemes) }
 
 // terminator returns the mark that ends the clause in span, which is all that is left of it in the phonemes: one of
 // . , ? ! ; : or 0. The span may run a little into the next clause.
 func terminator(span string) rune {
-	if r, n := utf8.DecodeLastRuneInString(span); unicode.IsLetter(r) || unicode.IsNumber(r) {
-		// What was read ahead, unless the whole span is one word.
-		if cut := span[:len(span)-n]; strings.TrimFunc(cut, isMark) != cut {
-			span = cut
-		}
-	}
+	span = span[:len(span)-readAhead(span)]
 	end := rune(0)
 	for len(span) > 0 {
 		r, n := utf8.DecodeLastRuneInString(span)
@@ -135,6 +52,16 @@ func terminator(span string) rune {
 	return end
 }
 
+// readAhead returns how many bytes of a span are letters of the next clause.
+func readAhead(span string) int {
+	if r, n := utf8.DecodeLastRuneInString(span); unicode.IsLetter(r) || unicode.IsNumber(r) {
+		if cut := span[:len(span)-n]; strings.TrimFunc(cut, isMark) != cut { // Else the whole span is one word.
+			return n
+		}
+	}
+	return 0
+}
+
 // isMark reports whether r can stand between the last letter of a clause and the first of the next.
 func isMark(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) }
 
@@ -144,10 +71,11 @@ var endMarks = map[rune]rune{
 	'…': '.', '—': ',', '–': ',', '。': '.', '、': ',', '，': ',', '？': '?', '！': '!', '；': ';', '：': ':', '؟': '?', '،': ',', '؛': ';', '।': '.', '¿': 0, '¡': 0,
 }
 
-// ids returns the numbers of the phonemes as the network takes them, nil where it knows none of them, and how many it does
-// not know, which are left out.
-func (v *voice) ids(phonemes string) (ids []int64, unknown int) {
+// ids returns the numbers of the phonemes as the network takes them, nil where it knows none of them; for each character how
+// many numbers there are up to it, without the filler behind it; and how many characters it does not know, which are left out.
+func (v *voice) ids(phonemes string) (ids []int64, behind []int, unknown int) {
 	known := false
+	behind = make([]int, 0, len(phonemes))
 	ids = make([]int64, 0, 2*len(phonemes)+4)
 	ids = append(append(ids, v.PhonemeIDs[bos]...), v.PhonemeIDs[pad]...)
 	add := func(p string) {
@@ -161,19 +89,19 @@ func (v *voice) ids(phonemes string) (ids []int64, unknown int) {
 			ids = append(append(ids, id), v.PhonemeIDs[pad]...)
 		}
 	}
-	// Voices are trained on decomposed characters: a nasal vowel is the vowel and a tilde.
-	for _, r := range norm.NFD.String(phonemes) {
+	for _, r := range decomposed(phonemes) {
 		p := string(r)
 		if mapped, ok := v.PhonemeMap[p]; ok {
 			for _, m := range mapped {
 				add(m)
 			}
-			continue
+		} else {
+			add(p)
 		}
-		add(p)
+		behind = append(behind, len(ids)-len(v.PhonemeIDs[pad]))
 	}
 	if !known {
-		return nil, unknown
+		return nil, nil, unknown
 	}
-	return append(ids, v.PhonemeIDs[eos]...), unknown
+	return append(ids, v.PhonemeIDs[eos]...), behind, unknown
 }

@@ -139,7 +139,7 @@ func TestIDs(t *testing.T) {
 		{" ", nil, 0},
 		{"", nil, 0},
 	} {
-		ids, unknown := v.ids(tt.phonemes)
+		ids, _, unknown := v.ids(tt.phonemes)
 		if diff := cmp.Diff(tt.ids, ids); diff != "" || unknown != tt.unknown {
 			t.Errorf("%q: %d unknown, want %d; %s", tt.phonemes, unknown, tt.unknown, diff)
 		}

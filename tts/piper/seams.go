@@ -34,7 +34,7 @@ func (e *Engine) Seams(ctx context.Context, whole *Engine, text string) (Seams, 
 	}
 	for _, unit := range said {
 		r := request{scales: e.scales, speaker: e.speaker}
-		if r.ids, _ = e.voice.ids(unit.phonemes); r.ids == nil {
+		if r.ids, _, _ = e.voice.ids(unit.phonemes); r.ids == nil {
 			continue
 		}
 		sound, edges, err := e.net.all(ctx, r)

@@ -29,6 +29,7 @@ type silence struct {
 	rate  int
 	tail  bool // Whether the silence at the end goes.
 	begun bool
+	taken int       // Samples of the unit that went ahead of its first sound.
 	held  []float32 // Silence that is part of the unit if sound follows it.
 }
 
@@ -37,10 +38,12 @@ func (l *silence) trim(sound []float32) []float32 {
 	if !l.begun {
 		i := firstAudible(sound)
 		if i < 0 {
+			l.taken += len(sound)
 			return nil
 		}
 		l.begun = true
 		from := max(0, l.onset(sound, i)-audio.Samples(ramp, l.rate))
+		l.taken += from
 		sound = sound[from:]
 		fade(sound[:min(i-from, audio.Samples(ramp, l.rate))], false)
 	}
@@ -65,7 +68,7 @@ func (l *silence) trim(sound []float32) []float32 {
 
 // rest returns what is left at the end of the unit: all of the silence that is short, and the beginning of a longer one.
 func (l *silence) rest() []float32 {
-	if n := audio.Samples(keptTail, l.rate); len(l.held) > n {
+	if n := l.left(); len(l.held) > n {
 		l.held = l.held[:n]
 		fade(l.held[n-min(n, audio.Samples(ramp, l.rate)):], true)
 	}
@@ -73,6 +76,9 @@ func (l *silence) rest() []float32 {
 	l.held = nil
 	return held
 }
+
+// left returns how many samples would be left if the unit ended here.
+func (l *silence) left() int { return min(len(l.held), audio.Samples(keptTail, l.rate)) }
 
 // onset returns where the sound begins that is audible at i.
 func (l *silence) onset(sound []float32, i int) int {

@@ -71,7 +71,7 @@ func TestSoftConsonantsAreKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := request{scales: e.scales}
-		r.ids, _ = e.voice.ids(said[0].phonemes)
+		r.ids, _, _ = e.voice.ids(said[0].phonemes)
 		whole := collect(t, e.net, r)
 		s := silence{rate: e.Rate()}
 		got := s.trim(slices.Clone(whole))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"riposte/audio"
+	"riposte/budget"
 	"riposte/tts"
 )
 
@@ -23,6 +24,9 @@ const (
 // last, which is a matter of a few milliseconds. What nobody awaits may end with budget.ErrPreempted or budget.ErrLate.
 //
 // A text that was spoken to its end before, at the same speed, is there at once and sounds as it did.
+//
+// The words are placed by the frames that the network gives their phonemes, and, where the voice rests behind one, by where its
+// sound falls silent. A voice in whose graph these frames are not found never calls o.Words, which Open warns of.
 func (e *Engine) Speak(ctx context.Context, text string, o tts.Options) iter.Seq2[audio.PCM, error] {
 	return func(yield func(audio.PCM, error) bool) {
 		if err := e.enter(); err != nil {
@@ -34,24 +38,56 @@ func (e *Engine) Speak(ctx context.Context, text string, o tts.Options) iter.Seq
 			yield(nil, err)
 			return
 		}
-		text = tts.Normalize(text, e.voice.language())
-		if text == "" {
+		spoken := tts.Normalize(text, e.voice.language())
+		key := utteranceKey{text: spoken, speaker: e.speaker, scales: e.scales}
+		key.scales[1] /= pace(o.Speed)
+		var before *kept
+		if spoken != "" {
+			before, _ = e.spoken.get(key)
+		}
+		if before != nil && o.Words == nil {
+			repeat(ctx, before.chunks, yield)
 			return
 		}
-		key := utteranceKey{text: text, speaker: e.speaker, scales: e.scales}
-		key.scales[1] /= pace(o.Speed)
-		if chunks, ok := e.spoken.get(key); ok {
-			repeat(ctx, chunks, yield)
+		said, words, err := e.read(text, spoken, o)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		if before != nil {
+			for _, s := range before.units {
+				words.unit(s)
+			}
+			words.rest()
+			repeat(ctx, before.chunks, yield)
 			return
 		}
 		r := e.spoken.record(key)
-		if e.speakText(ctx, key, o, func(pcm audio.PCM, err error) bool {
+		if e.speakText(ctx, said.units, key, o.Urgency, func(s *sounding) {
+			r.note(s)
+			words.unit(s)
+		}, func(pcm audio.PCM, err error) bool {
 			r.add(pcm)
 			return yield(pcm, err)
 		}) {
+			words.rest()
 			e.spoken.put(r)
 		}
 	}
+}
+
+// read turns a text into phonemes, and makes what tells its words where o wants to know them and the voice does.
+func (e *Engine) read(text, spoken string, o tts.Options) (said reading, words *teller, err error) {
+	if spoken != "" {
+		if said, err = read(e.voice.Espeak.Voice, spoken); err != nil {
+			return reading{}, nil, err
+		}
+	}
+	if o.Words == nil || !e.net.timed {
+		return said, nil, nil
+	}
+	words, err = newTeller(text, spoken, e.voice.language(), e.voice.Espeak.Voice, said, o.Words)
+	return said, words, err
 }
 
 // repeat yields what was spoken before.
@@ -67,14 +103,10 @@ func repeat(ctx context.Context, chunks []audio.PCM, yield func(audio.PCM, error
 	}
 }
 
-// speakText yields the sound of a text. It reports whether all of it was spoken.
-func (e *Engine) speakText(ctx context.Context, k utteranceKey, o tts.Options, yield func(audio.PCM, error) bool) bool {
-	said, err := units(e.voice.Espeak.Voice, k.text)
-	if err != nil {
-		yield(nil, err)
-		return false
-	}
-	by := &due{first: o.Urgency, rate: e.Rate()}
+// speakText yields the sound of the units of a text, and notes where each lies in it, as far as that is known, ahead of each
+// chunk. It reports whether all of it was spoken.
+func (e *Engine) speakText(ctx context.Context, said []unit, k utteranceKey, first budget.Urgency, note func(*sounding), yield func(audio.PCM, error) bool) bool {
+	by := &due{first: first, rate: e.Rate()}
 	speak := func(pcm audio.PCM) bool {
 		by.add(len(pcm))
 		return len(pcm) == 0 || yield(pcm, nil)
@@ -84,14 +116,17 @@ func (e *Engine) speakText(ctx context.Context, k utteranceKey, o tts.Options, y
 			return false
 		}
 		r := request{scales: k.scales, speaker: k.speaker, due: by}
+		var behind []int
 		var unknown int
-		if r.ids, unknown = e.voice.ids(u.phonemes); unknown > 0 {
+		if r.ids, behind, unknown = e.voice.ids(u.phonemes); unknown > 0 {
 			e.unknown.Add(int64(unknown))
 			e.Log.Debug("phonemes left out that the voice does not know", "count", unknown, "phonemes", u.phonemes)
 		}
 		if r.ids == nil {
 			continue
 		}
+		var at *sounding
+		r.timed = func(samples []int) { at = newSounding(i, u.phonemes, behind, samples, e.Rate()) }
 		quiet := silence{rate: e.Rate(), tail: u.open()}
 		for sound, err := range e.net.speak(ctx, r) {
 			if err != nil {
@@ -101,7 +136,21 @@ func (e *Engine) speakText(ctx context.Context, k utteranceKey, o tts.Options, y
 				yield(nil, err)
 				return false
 			}
-			if !speak(audio.FromFloats(quiet.trim(sound))) {
+			if at != nil {
+				at.hear(sound)
+			}
+			begun := quiet.begun
+			part := quiet.trim(sound)
+			if at != nil && quiet.begun {
+				if !begun {
+					at.from = by.played - quiet.taken
+				}
+				if at.known >= at.total {
+					at.close(by.played + len(part) + quiet.left())
+				}
+				note(at)
+			}
+			if !speak(audio.FromFloats(part)) {
 				return false
 			}
 		}

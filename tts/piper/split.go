@@ -29,18 +29,22 @@ type cuts struct {
 	beside  []string // What else the flow takes frame by frame: the mask.
 	latent  string   // What goes into the decoder.
 	samples string   // What comes out.
+	// frames is how many frames each phoneme gets; "" where that is not found.
+	frames string
 }
 
-// findCuts looks for the cuts by what the operators do, since names differ between exporters.
+// findCuts looks for the cuts by what the operators do, since names differ between exporters. With errUncut come those that
+// were found nevertheless.
 func findCuts(g *onnx.Graph) (cuts, error) {
 	if len(g.Outputs) == 0 || !slices.Contains(g.Inputs, inPhonemes) {
 		return cuts{}, fmt.Errorf("%w: it does not turn %q into something", errUncut, inPhonemes)
 	}
 	f := newFinder(g)
 	c := cuts{samples: g.Outputs[0]}
+	c.frames = f.frames(c.samples)
 	latent, err := f.latent(c.samples)
 	if err != nil {
-		return cuts{}, err
+		return c, err
 	}
 	c.latent = latent
 	if prior, beside, ok := f.prior(latent); ok {
@@ -152,6 +156,23 @@ func (f *finder) prior(latent string) (prior string, beside []string, ok bool) {
 		}
 	}
 	return prior, beside, inside[latent] && len(beside) <= 2
+}
+
+// frames returns how many frames each phoneme gets: what is rounded up, of all that the sound needs and the phonemes decide.
+// It returns "" where there is no such value, or more than one.
+func (f *finder) frames(samples string) string {
+	found := ""
+	need := f.ancestors(samples)
+	for i, n := range f.g.Nodes {
+		if n.Op != "Ceil" || !need[i] || len(n.Outputs) != 1 || !f.spoken[n.Outputs[0]] {
+			continue
+		}
+		if found != "" {
+			return ""
+		}
+		found = n.Outputs[0]
+	}
+	return found
 }
 
 // addedTo follows noise through its scaling and returns the sum that it goes into, "" where there is none.

@@ -48,7 +48,7 @@ func TestCutsOfARealVoice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.prior == "" || c.latent == "" {
+	if c.prior == "" || c.latent == "" || c.frames == "" {
 		t.Fatalf("cuts are %+v", c)
 	}
 	decoder, takes, err := g.Extract([]string{c.latent}, []string{c.samples})
@@ -66,6 +66,20 @@ func TestCutsOfARealVoice(t *testing.T) {
 	}
 	if hop != 256 {
 		t.Errorf("the decoder makes %d samples of a frame, want 256", hop)
+	}
+}
+
+// Where two values could be the frames of the phonemes, none is taken for them.
+func TestFramesOfThePhonemes(t *testing.T) {
+	if c, err := findCuts(parse(t, timed().Bytes())); err != nil || c.frames != "counts" || c.prior != "prior" {
+		t.Errorf("%+v, %v", c, err)
+	}
+	two := timed()
+	two.Nodes[len(two.Nodes)-1] = onnxtest.Node{Op: "Ceil", In: []string{"up"}, Out: []string{"sound"}}
+	for name, m := range map[string]onnxtest.Model{"none": tiny(), "two": two} {
+		if c, err := findCuts(parse(t, m.Bytes())); err != nil || c.frames != "" {
+			t.Errorf("%s: %+v, %v", name, c, err)
+		}
 	}
 }
 
@@ -120,7 +134,7 @@ func TestWindowsEqualTheWhole(t *testing.T) {
 	if e.net.flow == nil || e.net.decoder == nil || e.net.hop != tinyHop {
 		t.Fatalf("flow %v, decoder %v, hop %d", e.net.flow, e.net.decoder, e.net.hop)
 	}
-	whole, err := openWhole(rt, tiny().Bytes(), onnx.Options{})
+	whole, err := openWhole(rt, parse(t, tiny().Bytes()), tiny().Bytes(), onnx.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -83,6 +83,25 @@ func seeing(reach int64) onnxtest.Model {
 	return m
 }
 
+// timed is tiny with a rounding that decides the frames of each phoneme: one.
+func timed() onnxtest.Model {
+	m := tiny()
+	var nodes []onnxtest.Node
+	for _, n := range m.Nodes {
+		if n.Out[0] == "noise" {
+			nodes = append(nodes, onnxtest.Node{Op: "Ceil", In: []string{"mask"}, Out: []string{"counts"}}, onnxtest.Node{Op: "Mul", In: []string{"mean", "counts"}, Out: []string{"means"}})
+		}
+		for i, in := range n.In {
+			if in == "mean" {
+				n.In[i] = "means"
+			}
+		}
+		nodes = append(nodes, n)
+	}
+	m.Nodes = nodes
+	return m
+}
+
 // withoutUpsampling is tiny with a decoder that no cut is found for.
 func withoutUpsampling() onnxtest.Model {
 	m := tiny()

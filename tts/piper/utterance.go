@@ -40,6 +40,8 @@ type utterance struct {
 	n   int // Frames.
 	at  int // Where the next window begins.
 
+	behind []int // The sample behind each of the request's ids; nil where it is not known.
+
 	made   []onnx.Value      // By the text part, where they are the utterance's own.
 	prior  frames            // What the flow has still to work on, and what it takes beside it.
 	beside map[string]frames // By name.
@@ -54,6 +56,9 @@ func (n *network) utterance(r request, made []onnx.Value) (*utterance, error) {
 		return nil, err
 	}
 	u := &utterance{net: n, req: r, n: first.n}
+	if ends := n.ends(r, made); ends != nil && ends[len(ends)-1] == u.n {
+		u.behind = inSamples(ends, n.hop)
+	}
 	if n.flow == nil {
 		u.latent, u.done = first, first.n
 		return u, nil
