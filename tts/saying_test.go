@@ -106,3 +106,36 @@ func BenchmarkSayings(b *testing.B) {
 		Sayings(text, spoken, "en")
 	}
 }
+
+// In all texts whose normal form is known, a word of two letters or more that stands in both once is spoken as itself, whatever becomes of those
+// around it.
+func TestSayingsOfWhatIsNormalised(t *testing.T) {
+	checked := 0
+	for _, c := range readCases(t) {
+		checkSayings(t, c[0], "en-us")
+		words, as := said(c[0], "en-us")
+		keys := map[string]int{}
+		for _, w := range words {
+			for _, p := range pieces(w) {
+				keys[p.key]++
+			}
+		}
+		spoken := map[string]int{}
+		for _, p := range pieces(c[1]) {
+			spoken[p.key]++
+		}
+		for i, w := range words {
+			p := pieces(w)
+			if len(p) != 1 || len(p[0].key) < 2 || keys[p[0].key] != 1 || spoken[p[0].key] != 1 {
+				continue
+			}
+			checked++
+			if !slices.ContainsFunc(pieces(as[i]), func(q piece) bool { return q.key == p[0].key }) {
+				t.Errorf("%q of %q is spoken as %q", w, c[0], as[i])
+			}
+		}
+	}
+	if checked < 300 {
+		t.Errorf("%d words were checked", checked)
+	}
+}

@@ -99,6 +99,38 @@ func TestWordsEndWhereTheVoiceRests(t *testing.T) {
 	t.Logf("%d words ahead of pauses end within %v of the sound at the median, %v at p95, %v at most", len(off), off[len(off)/2], off[len(off)*95/100], off[len(off)-1])
 }
 
+// closing are texts with words that others follow at once which begin with p, t or k: for these the voice closes its lips, or
+// what else it closes, and falls silent for a moment.
+var closing = []string{
+	"You can see two people who play tennis near the park", "They may come to pay the tall man for two coffees", "We saw ten new cars go past the library tower",
+	"Maria can carry four purple cups to the kitchen table", "The key to a happy cat is a slow play time", "He threw two tomatoes over the tree top",
+}
+
+// TestWordsEndWhereTheNextBegin compares words that others follow at once with where the sound stops for the next one.
+func TestWordsEndWhereTheNextBegin(t *testing.T) {
+	e := openReal(t, true)
+	var off []time.Duration
+	for _, text := range closing {
+		got := tell(t, e, text, tts.Options{})
+		closed := falls(got.sound, e.Rate(), 20*time.Millisecond)
+		words := strings.Fields(text)
+		for i, w := range got.words[:len(words)-1] {
+			next := words[i+1]
+			if !strings.ContainsAny(next[:1], "ptck") || strings.HasPrefix(next, "th") || !strings.ContainsAny(words[i][len(words[i])-1:], "aeiouywnr") {
+				continue
+			}
+			nearest := slices.MinFunc(closed, func(a, b int) int { return distance(a, w.Heard) - distance(b, w.Heard) })
+			off = append(off, audio.Duration(distance(nearest, w.Heard), e.Rate()))
+		}
+	}
+	slices.Sort(off)
+	p90 := off[len(off)*9/10]
+	t.Logf("%d words end within %v of where the next one begins at the median, and within %v at p90", len(off), off[len(off)/2], p90)
+	if len(off) < 25 || p90 > 40*time.Millisecond { // Not every p is closed.
+		t.Errorf("of %d words one in ten ends %v or more from where the next one begins", len(off), p90)
+	}
+}
+
 func distance(a, b int) int { return max(a-b, b-a) }
 
 func TestWordsOfAllKindsOfTexts(t *testing.T) {
