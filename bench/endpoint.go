@@ -119,7 +119,8 @@ func (b *Endpoint) Run(ctx context.Context) (EndpointResult, error) {
 	} {
 		for _, patience := range []float64{0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.4, 1.6, 2} {
 			r.add(p.name, decide(all, p.keep, endpoint.Policy{
-				Shortest: scale(200*time.Millisecond, patience), Usual: scale(500*time.Millisecond, patience), Longest: scale(1600*time.Millisecond, patience),
+				Shortest: scale(200*time.Millisecond, patience), Usual: scale(500*time.Millisecond, patience),
+				Doubtful: scale(650*time.Millisecond, patience), Longest: scale(1600*time.Millisecond, patience),
 			}))
 		}
 	}
@@ -137,7 +138,7 @@ func nothing(s *endpoint.Signals) { *s = endpoint.Signals{} }
 
 // fixed is the policy that goes by silence alone.
 func fixed(d time.Duration) endpoint.Policy {
-	return endpoint.Policy{Shortest: d, Usual: d, Longest: d}
+	return endpoint.Policy{Shortest: d, Usual: d, Doubtful: d, Longest: d}
 }
 
 func scale(d time.Duration, by float64) time.Duration { return time.Duration(float64(d) * by) }

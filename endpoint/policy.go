@@ -9,7 +9,8 @@ import (
 type Policy struct {
 	Shortest time.Duration // The wait when everything says that the turn is over. It defaults to 200 ms.
 	Usual    time.Duration // The wait when nothing says anything. It defaults to 500 ms.
-	Longest  time.Duration // The wait when the sentence is open. It defaults to 1,600 ms.
+	Doubtful time.Duration // The wait when sound and model say that more is to come. It defaults to 650 ms: they are wrong too often for more.
+	Longest  time.Duration // The wait when the words say so: the sentence is open. It defaults to 1,600 ms.
 	Weights  *Weights      // How much each signal counts. It defaults to DefaultWeights.
 }
 
@@ -33,20 +34,24 @@ func (p Policy) Wait(s Signals, pauses *Pauses) time.Duration {
 	if f == spelling {
 		return max(p.Longest, pauses.Longest()*5/4)
 	}
-	return p.wait(p.Weights.over(s, f), pauses)
+	longest := max(p.Doubtful, pauses.Usual()*5/4)
+	if f == open {
+		longest = p.Longest
+	}
+	return p.wait(p.Weights.over(s, f), min(longest, p.Longest), pauses)
 }
 
 // wait returns the wait for a turn that is over with the probability q: the shortest from 0.95 on, the usual at a half and the
 // longest below 0.1. Who makes longer pauses inside of turns than usual is given time for them.
-func (p Policy) wait(q float64, pauses *Pauses) time.Duration {
-	usual := min(max(p.Usual, pauses.Usual()*5/4), p.Longest)
+func (p Policy) wait(q float64, longest time.Duration, pauses *Pauses) time.Duration {
+	usual := min(max(p.Usual, pauses.Usual()*5/4), longest)
 	between := func(a, b time.Duration, share float64) time.Duration {
 		return a + time.Duration(float64(b-a)*min(max(share, 0), 1))
 	}
 	if q >= 0.5 {
 		return between(usual, min(p.Shortest, usual), (q-0.5)/(sure-0.5))
 	}
-	return between(p.Longest, usual, (q-unsure)/(0.5-unsure))
+	return between(longest, usual, (q-unsure)/(0.5-unsure))
 }
 
 // sure and unsure are the probabilities from which a turn is as good as over, or as good as not.
@@ -80,7 +85,8 @@ func (p Policy) withDefaults() Policy {
 		}
 		return d
 	}
-	p.Shortest, p.Usual, p.Longest = or(p.Shortest, 200*time.Millisecond), or(p.Usual, 500*time.Millisecond), or(p.Longest, 1600*time.Millisecond)
+	p.Shortest, p.Usual = or(p.Shortest, 200*time.Millisecond), or(p.Usual, 500*time.Millisecond)
+	p.Doubtful, p.Longest = or(p.Doubtful, 650*time.Millisecond), or(p.Longest, 1600*time.Millisecond)
 	if p.Weights == nil {
 		p.Weights = &DefaultWeights
 	}

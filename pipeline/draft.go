@@ -130,6 +130,13 @@ func (v *voicing) place(w tts.Word) {
 	}
 }
 
+// misplace forgets where words lie: the next attempt to speak them takes its own time over each.
+func (v *voicing) misplace() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.words, v.told = nil, 0
+}
+
 // places returns where words lie that it has not returned before.
 func (v *voicing) places() []tts.Word {
 	v.mu.Lock()
@@ -154,6 +161,7 @@ func (s *Session) voice(ctx context.Context, text string, settings transport.Set
 			if !errors.Is(v.err, budget.ErrPreempted) {
 				return nil
 			}
+			v.misplace()
 		}
 	})
 	return v

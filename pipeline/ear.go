@@ -25,6 +25,7 @@ type ear struct {
 
 	frames []echo.Frame    // What has been taken in and not listened to yet,
 	frame  audio.PCM       // and what does not fill a VAD frame yet.
+	deaf   bool            // Nothing that is said now counts.
 	echo   *echo.Canceller // Takes the agent's voice out; nil leaves the sound as it is.
 	played func(from time.Time, n int) audio.PCM
 
@@ -102,7 +103,7 @@ func (e *ear) listen(d *transport.Detection, now time.Time, on func(audio.Event)
 		if err != nil {
 			return fmt.Errorf("voice activity: %w", err)
 		}
-		if f.Own {
+		if f.Own || e.deaf {
 			p = 0
 		}
 		event := e.ends.Step(p, f.Sound)

@@ -110,9 +110,9 @@ func (l *listener) forget() {
 func policy(d *transport.Detection) endpoint.Policy {
 	switch d.Eagerness {
 	case transport.Low:
-		return endpoint.Policy{Usual: 800 * time.Millisecond, Longest: 3 * time.Second}
+		return endpoint.Policy{Usual: 800 * time.Millisecond, Doubtful: 1200 * time.Millisecond, Longest: 3 * time.Second}
 	case transport.High:
-		return endpoint.Policy{Usual: 350 * time.Millisecond, Longest: 900 * time.Millisecond}
+		return endpoint.Policy{Usual: 350 * time.Millisecond, Doubtful: 450 * time.Millisecond, Longest: 900 * time.Millisecond}
 	}
 	return endpoint.Policy{}
 }

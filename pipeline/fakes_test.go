@@ -276,25 +276,30 @@ func (e *engines) speak(ctx context.Context, text string, _ tts.Options) iter.Se
 	}
 }
 
+// newSession returns a session over the line with the engines.
+func newSession(l *line, e *engines) *Session {
+	return &Session{
+		Call: l, VAD: levelVAD{},
+		STT:  stt.Whole(e.transcribe),
+		LLM:  e,
+		TTS:  tts.SynthesizerFunc{Hz: rate, Fn: e.speak},
+		Plan: budget.DefaultPlan, Log: slog.New(slog.DiscardHandler),
+		Apology: "Sorry, please say that again.",
+		Settings: transport.Settings{
+			Instructions: "Be brief.", Rate: rate,
+			Detection: &transport.Detection{
+				Threshold: 0.5, Padding: 300 * ms, Silence: 300 * ms, Respond: true, Interrupt: true,
+			},
+		},
+	}
+}
+
 // session runs a session over the line with the engines, for as long as talk talks, and returns why it ended.
 func session(t *testing.T, e *engines, change func(*Session), talk func(*line)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		l := newLine(t)
-		s := &Session{
-			Call: l, VAD: levelVAD{},
-			STT:  stt.Whole(e.transcribe),
-			LLM:  e,
-			TTS:  tts.SynthesizerFunc{Hz: rate, Fn: e.speak},
-			Plan: budget.DefaultPlan, Log: slog.New(slog.DiscardHandler),
-			Apology: "Sorry, please say that again.",
-			Settings: transport.Settings{
-				Instructions: "Be brief.", Rate: rate,
-				Detection: &transport.Detection{
-					Threshold: 0.5, Padding: 300 * ms, Silence: 300 * ms, Respond: true, Interrupt: true,
-				},
-			},
-		}
+		s := newSession(l, e)
 		if change != nil {
 			change(s)
 		}

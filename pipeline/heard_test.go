@@ -122,7 +122,7 @@ func (l *line) words(text, response string, holds bool) []string {
 	var piece strings.Builder
 	for _, w := range strings.SplitAfter(text, " ") {
 		at += drawn(w)
-		if at > heard+ms { // frames are cut to whole samples
+		if at > heard+5*ms { // as much may be rounded
 			break
 		}
 		words = append(words, strings.TrimSpace(w))

@@ -31,6 +31,7 @@ type entry struct {
 	role   llm.Role
 	text   string
 	spoken []span
+	cut    bool // It was interrupted: text is what was heard of it.
 }
 
 // span is a clause of an answer, how long its sound is, and where in that its words are, if the voice knows.
@@ -106,13 +107,13 @@ func (h *history) setText(id, text string) bool {
 }
 
 // setSpoken says what was heard of an answer: the clauses with their sound, of which the caller heard the given length.
-// It returns the text that was heard.
-func (h *history) setSpoken(id string, spoken []span, heard time.Duration) string {
+// cut says that the caller interrupted it. It returns the text that was heard.
+func (h *history) setSpoken(id string, spoken []span, heard time.Duration, cut bool) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	text := heardText(spoken, heard)
 	if e := h.find(id); e != nil {
-		e.text, e.spoken = text, spoken
+		e.text, e.spoken, e.cut = text, spoken, cut
 	}
 	return text
 }
@@ -154,6 +155,9 @@ func (h *history) unanswered() bool {
 	return false
 }
 
+// interruption stands, for the model, behind an answer that was interrupted, so that it knows. Writers mark it so.
+const interruption = " —"
+
 // messages returns the conversation for the model, under the given instructions and without the item named except. Each item
 // is a message of its own, so that a model whose context is full can do without the oldest.
 func (h *history) messages(instructions, except string) []llm.Message {
@@ -167,7 +171,11 @@ func (h *history) messages(instructions, except string) []llm.Message {
 		if e.text == "" || e.id == except {
 			continue
 		}
-		out = append(out, llm.Message{Role: e.role, Text: e.text})
+		text := e.text
+		if e.cut {
+			text += interruption
+		}
+		out = append(out, llm.Message{Role: e.role, Text: text})
 	}
 	return out
 }
@@ -205,9 +213,10 @@ func (s span) saidBy(heard time.Duration) string {
 	if len(s.words) == 0 {
 		return firstWords(s.text, float64(heard)/float64(s.sound-s.pause))
 	}
+	const rounding = 5 * time.Millisecond // by the resampler, of where a word ends
 	end := 0
 	for _, w := range s.words {
-		if w.at <= heard {
+		if w.at <= heard+rounding {
 			end = max(end, w.end)
 		}
 	}

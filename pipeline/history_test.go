@@ -111,7 +111,7 @@ func TestTruncate(t *testing.T) {
 	var h history
 	h.add(transport.Item{ID: "q", Role: llm.User, Text: "count"})
 	h.add(transport.Item{ID: "a", Role: llm.Assistant})
-	h.setSpoken("a", []span{{text: "One two three.", sound: 1400 * time.Millisecond}}, time.Hour)
+	h.setSpoken("a", []span{{text: "One two three.", sound: 1400 * time.Millisecond}}, time.Hour, false)
 
 	if err := h.truncate("a", 2*time.Second); err == nil {
 		t.Error("more was heard than was sent, and nobody minded")

@@ -29,6 +29,10 @@ type listener struct {
 	spoke   int64       // Where it began, the padding before it included, for the caller's side.
 
 	pauses    endpoint.Pauses // That the caller makes.
+	active    int64           // Since when nothing is said, on the call's tape,
+	prompts   int             // and how often the caller was asked about it.
+	keys      string          // That the caller has pressed, and may go on pressing,
+	keyed     int64           // and when the last one was, on the call's tape.
 	challenge *challenge      // What is being said while an answer is being given; nil without either.
 
 	last     *turn        // The turn before it,
@@ -76,6 +80,8 @@ func (l *listener) handle(in transport.Inbound) error {
 		return l.respond(in)
 	case transport.Cancel:
 		return l.cancel(in)
+	case transport.Key:
+		return l.key(in)
 	}
 	return fmt.Errorf("the call sent a %T, which nobody knows", in)
 }

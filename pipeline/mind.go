@@ -44,6 +44,9 @@ func (m *mind) answer(ctx context.Context, t *turn, clauses chan<- clause) (outc
 	if err := m.begin(ctx, t, clauses); err != nil {
 		return outcome{}, err
 	}
+	if t.line != "" {
+		return m.recite(t, clauses), nil
+	}
 	o, err := m.generate(t, clauses)
 	if err == nil || t.ctx.Err() != nil {
 		return o, nil
@@ -99,6 +102,9 @@ func (m *mind) collect(t *turn) {
 	if t.hearing != nil && t.hearing.transcript.Text != "" {
 		m.open = append(m.open, said{t.item, t.hearing.transcript.Text})
 	}
+	if t.typed != "" {
+		m.open = append(m.open, said{t.item, t.typed})
+	}
 	var words []string
 	for _, s := range m.open {
 		t.items, words = append(t.items, s.item), append(words, s.text)
@@ -139,6 +145,18 @@ func (m *mind) generate(t *turn, clauses chan<- clause) (outcome, error) {
 			return outcome{}, context.Cause(t.ctx)
 		}
 	}
+}
+
+// recite answers with the turn's line.
+func (m *mind) recite(t *turn, clauses chan<- clause) outcome {
+	t.clock.Mark(budget.FirstClause, time.Now())
+	var c clauser
+	for _, text := range append(c.push(t.line), c.rest()) {
+		if text != "" && put(t.ctx, clauses, clause{turn: t, text: text}) != nil {
+			break // it is no longer wanted
+		}
+	}
+	return outcome{status: transport.Completed}
 }
 
 // errNothingSaid says that the model's answer had no words in it.

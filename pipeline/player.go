@@ -184,7 +184,7 @@ func (p *player) settle(t *turn) string {
 	if t.ctx.Err() != nil {
 		heard = p.cutOff(t, now)
 	}
-	return p.history.setSpoken(t.answer.Item, p.spoken, t.atMost(heard))
+	return p.history.setSpoken(t.answer.Item, p.spoken, t.atMost(heard), errors.Is(context.Cause(t.ctx), errBargeIn))
 }
 
 // hear waits until the caller has heard what was sent. It returns early when the answer is no longer wanted.

@@ -44,7 +44,9 @@ type Session struct {
 	Limits   Limits
 	Echo     bool // Tell the agent's own voice from the caller's, where it comes back.
 	// Apology is spoken when a turn cannot be answered, so that the caller is not left in silence.
-	Apology string
+	Apology  string
+	Greeting Greeting
+	Silence  Silence
 	// Drain is closed when the service goes down: the answer that is being given ends with its sentence, then the call
 	// ends with transport.ErrShutdown. nil never drains.
 	Drain <-chan struct{}
@@ -87,6 +89,11 @@ func (s *Session) Run(ctx context.Context) error {
 func (s *Session) listen(ctx context.Context, limits Limits, turns chan<- *turn) error {
 	l := newListener(s, ctx, limits, turns)
 	defer l.close()
+	if s.Greeting.Text != "" {
+		if err := l.say(s.Greeting.Text, s.Greeting.Firm); err != nil {
+			return err
+		}
+	}
 	for {
 		in, err := s.Call.Receive(ctx)
 		if err != nil {

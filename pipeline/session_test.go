@@ -163,6 +163,10 @@ func TestBargeIn(t *testing.T) {
 		t.Fatalf("the model was asked %d times, want 2", len(e.prompts))
 	}
 	got := e.prompts[1][2]
+	if !strings.HasSuffix(got.Text, interruption) {
+		t.Errorf("the model is told %q, and not that it was interrupted", got.Text)
+	}
+	got.Text = strings.TrimSuffix(got.Text, interruption)
 	if got.Role != llm.Assistant || got.Text == "" || !strings.HasPrefix(e.says, got.Text) || len(got.Text) > len(e.says)/2 {
 		t.Errorf("the conversation holds %q of an answer that was cut off early", got.Text)
 	}
@@ -499,7 +503,7 @@ func TestTruncateInTheMiddle(t *testing.T) {
 			t.Errorf("truncated %d times, faults %+v", n, told[transport.Fault](l))
 		}
 	})
-	if got := e.prompts[1][2].Text; got != "One two" {
+	if got := strings.TrimSuffix(e.prompts[1][2].Text, interruption); got != "One two" {
 		t.Errorf("the conversation holds %q, want what half a second held", got)
 	}
 }

@@ -112,7 +112,7 @@ func (p *play) same(what string, got, want []llm.Message) {
 	line := func(m []llm.Message) string {
 		var out []string
 		for _, m := range m {
-			out = append(out, fmt.Sprintf("%s %q", m.Role, m.Text))
+			out = append(out, fmt.Sprintf("%s %q", m.Role, strings.TrimSuffix(m.Text, interruption)))
 		}
 		return cmp.Or(strings.Join(out, ", "), "empty")
 	}

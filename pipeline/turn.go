@@ -31,6 +31,9 @@ type turn struct {
 	hearing  *pass              // What is made of it; nil without an item.
 	guess    *guess             // The work on its answer that was begun before it was decided; nil without any.
 	spent    speculation        // What other such work has cost before.
+	line     string             // What is answered, where no model is asked for it; empty otherwise.
+	firm     bool               // Nobody can interrupt the answer.
+	typed    string             // What the caller said by other means than speech.
 	respond  bool               // Whether it is to be answered.
 	settings transport.Settings // As they were when the turn was decided.
 	answer   transport.Response

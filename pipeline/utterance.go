@@ -51,7 +51,11 @@ func (l *listener) sound(in transport.Sound) error {
 			continue
 		}
 		l.ear.ends.Silence = l.silence(d)
+		l.ear.deaf = l.deaf()
 		if err := l.ear.listen(d, time.Now(), l.detected); err != nil {
+			return err
+		}
+		if err := errors.Join(l.idle(), l.waitForKeys()); err != nil {
 			return err
 		}
 		if l.ear.ends.Talking() && l.ear.at(l.ear.tape.End()-l.ear.from) >= l.limits.Utterance {
@@ -181,7 +185,7 @@ func (l *listener) take(clock *budget.Turn, respond bool) error {
 	l.saying.end()
 	l.hearing.end(l.Session, l.ending.pass)
 	l.ending.evidence.stop()
-	l.hearing, l.ending, l.spent = nil, nil, speculation{}
+	l.hearing, l.ending, l.spent, l.prompts = nil, nil, speculation{}, 0
 	if l.resumes != nil {
 		t.replaces = l.resumes.item
 		l.history.remove(t.replaces)

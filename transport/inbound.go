@@ -57,7 +57,14 @@ type Cancel struct {
 	Response string // Only this one, unless empty.
 }
 
+// Key is a key of a telephone that the caller has pressed.
+type Key struct {
+	Ref   string
+	Digit rune // 0 to 9, *, # or A to D.
+}
+
 func (Sound) isInbound()     {}
+func (Key) isInbound()       {}
 func (Commit) isInbound()    {}
 func (Clear) isInbound()     {}
 func (Configure) isInbound() {}

@@ -32,6 +32,8 @@ var (
 	ErrShutdown = errors.New("the service is shutting down")
 	// ErrIdle says that the caller did nothing, not even send silence, for longer than the wire's limit.
 	ErrIdle = errors.New("nothing has come from the caller for too long")
+	// ErrSilent says that the caller said nothing, though asked, for longer than the service waits.
+	ErrSilent = errors.New("the caller has said nothing for too long")
 	// ErrExpired says that the call reached the longest time that one may last.
 	ErrExpired = errors.New("the call has reached its longest time")
 )

@@ -131,10 +131,13 @@ func (s *service) hold(ctx context.Context, call transport.Call, settings transp
 	}
 	session := pipeline.Session{
 		Call: call, Settings: settings, VAD: vad, Turns: end, STT: s.engines.stt, LLM: s.engines.llm, TTS: s.engines.tts,
-		Plan: s.settings.plan(), Limits: s.settings.limits(), Apology: s.settings.Talk.Apology, Echo: s.settings.Talk.Echo, Drain: s.drain, Log: s.log,
+		Plan: s.settings.plan(), Limits: s.settings.limits(), Apology: s.settings.Talk.Apology, Echo: s.settings.Talk.Echo,
+		Greeting: pipeline.Greeting{Text: s.settings.Talk.Greeting, Firm: s.settings.Talk.Firm},
+		Silence:  pipeline.Silence{After: s.settings.Talk.Idle, Prompts: s.settings.Talk.Prompts},
+		Drain:    s.drain, Log: s.log,
 	}
 	err = session.Run(ctx)
-	if err != nil && !errors.Is(err, transport.ErrHungUp) && !errors.Is(err, transport.ErrShutdown) && ctx.Err() == nil {
+	if err != nil && !errors.Is(err, transport.ErrHungUp) && !errors.Is(err, transport.ErrShutdown) && !errors.Is(err, transport.ErrSilent) && ctx.Err() == nil {
 		s.log.Error("the call failed", "call", call.ID(), "err", err)
 	}
 	return err

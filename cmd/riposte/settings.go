@@ -52,6 +52,10 @@ type settings struct {
 	Talk struct {
 		Instructions string        `default:"You are Riposte, a friendly voice assistant. You are heard, not read: answer in one or two short, plain sentences." help:"What the model is told before each conversation." group:"talk"`
 		Apology      string        `default:"Sorry, something went wrong. Please say that again." help:"Spoken when a turn cannot be answered. Empty for silence." group:"talk"`
+		Greeting     string        `help:"Said when a call begins. Empty for nothing." group:"talk"`
+		Firm         bool          `help:"The greeting cannot be interrupted: who talks over it is not listened to." group:"talk"`
+		Idle         time.Duration `default:"0" help:"Silence of both sides after which the caller is asked to speak, and asked again, and then hung up on; 0 never does." group:"talk"`
+		Prompts      []string      `sep:"|" default:"Are you still there?|I can't hear you. I will hang up if you say nothing." help:"What is said then, one after the other, separated by |." group:"talk"`
 		Threshold    float32       `default:"0.5" help:"Speech probability from which sound counts as speech." group:"talk"`
 		Padding      time.Duration `default:"300ms" help:"Sound before speech that is listened to as well." group:"talk"`
 		Silence      time.Duration `default:"0" help:"Silence that ends a caller's turn; 0 goes by what is said and how." group:"talk"`

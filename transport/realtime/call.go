@@ -190,6 +190,8 @@ func (c *call) farewell(err error) {
 		code, text = "session_expired", fmt.Sprintf("The session has lasted %v, the longest time. Connect again.", c.limits.Lifetime)
 	case errors.Is(err, transport.ErrIdle):
 		code, text = "session_idle", fmt.Sprintf("Nothing has come for %v. Connect again.", c.limits.Idle)
+	case errors.Is(err, transport.ErrSilent):
+		code, text = "session_silent", "Nothing was said for too long. Connect again."
 	case errors.Is(err, transport.ErrShutdown), errors.Is(err, context.Canceled):
 		code, text = "server_shutdown", "The service is shutting down. Connect again."
 	default:
@@ -212,6 +214,8 @@ func (c *call) hangUp(err error) {
 		code, text = websocket.CloseNormalClosure, "the session has expired"
 	case errors.Is(err, transport.ErrIdle):
 		code, text = websocket.CloseNormalClosure, "the session was idle"
+	case errors.Is(err, transport.ErrSilent):
+		code, text = websocket.CloseNormalClosure, "nothing was said"
 	case errors.Is(err, transport.ErrShutdown), errors.Is(err, context.Canceled):
 		code, text = websocket.CloseGoingAway, "the service is shutting down"
 	default:

@@ -1,0 +1,111 @@
+package pipeline
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"riposte/audio"
+	"riposte/budget"
+	"riposte/llm"
+	"riposte/transport"
+)
+
+// Greeting is what is said when a call begins.
+type Greeting struct {
+	Text string // Empty says nothing.
+	Firm bool   // Whoever talks over it is not listened to.
+}
+
+// Silence is what is done about a caller who says nothing.
+type Silence struct {
+	After   time.Duration // Of silence on both sides. 0 does nothing.
+	Prompts []string      // What is said then, one after the other. After the last one the call ends.
+}
+
+// say answers with a line that no model is asked for.
+func (l *listener) say(text string, firm bool) error {
+	now := time.Now()
+	clock := budget.NewTurn(now)
+	clock.Mark(budget.Received, now)
+	clock.Mark(budget.Decided, now)
+	return l.enqueue(&turn{clock: clock, line: text, firm: firm, respond: true, settings: l.settings}, "")
+}
+
+// idle speaks up, and in the end hangs up, when nothing is said for too long. The time is that of the caller's sound.
+func (l *listener) idle() error {
+	if l.Silence.After == 0 {
+		return nil
+	}
+	if l.item != "" || l.challenge != nil || len(l.live.all()) > 0 {
+		l.active = l.ear.tape.End()
+		return nil
+	}
+	if l.ear.at(l.ear.tape.End()-l.active) < l.Silence.After {
+		return nil
+	}
+	l.active = l.ear.tape.End()
+	if l.prompts >= len(l.Silence.Prompts) {
+		return transport.ErrSilent
+	}
+	l.prompts++
+	return l.say(l.Silence.Prompts[l.prompts-1], false)
+}
+
+// deaf reports whether the caller is not listened to, since something is being said that nobody can interrupt.
+func (l *listener) deaf() bool {
+	for _, t := range l.live.answering() {
+		if t.firm {
+			return true
+		}
+	}
+	return false
+}
+
+// keyPause is the time without another key after which a number is whole; a # ends it at once.
+const keyPause = 1500 * time.Millisecond
+
+// mostKeys is how many keys make a turn at most: a card's number and what goes with it are shorter.
+const mostKeys = 32
+
+// key takes a key of the caller's telephone, which interrupts as words do.
+func (l *listener) key(in transport.Key) error {
+	if !strings.ContainsRune("0123456789*#ABCD", in.Digit) {
+		return l.fault(in.Ref, "invalid_value", fmt.Sprintf("%q is no key of a telephone: these are 0 to 9, *, # and A to D.", in.Digit))
+	}
+	if l.settings.Detection == nil || l.settings.Detection.Interrupt {
+		l.interrupt(time.Now(), l.limits)
+	}
+	l.keys += string(in.Digit)
+	l.keyed = l.ear.tape.End()
+	if in.Digit == '#' || len(l.keys) >= mostKeys {
+		return l.keysDone()
+	}
+	return nil
+}
+
+// keysDone makes the keys that were pressed a turn, once it is clear that they are all.
+func (l *listener) keysDone() error {
+	now := time.Now()
+	it := transport.Item{ID: newID("item"), Role: llm.User, Text: "[keypad] " + l.keys}
+	l.keys, l.prompts = "", 0
+	previous, err := l.history.add(it)
+	if err != nil {
+		return l.fault("", "invalid_value", err.Error())
+	}
+	if err := l.Call.Send(l.ctx, transport.Added{Item: it, Previous: previous}); err != nil {
+		return err
+	}
+	clock := budget.NewTurn(now)
+	clock.Mark(budget.Received, now)
+	clock.Mark(budget.Decided, now)
+	return l.enqueue(&turn{clock: clock, item: it.ID, typed: it.Text, respond: true, settings: l.settings}, "")
+}
+
+// waitForKeys ends a number when no more keys come. The time is that of the caller's sound.
+func (l *listener) waitForKeys() error {
+	if l.keys == "" || l.ear.tape.End()-l.keyed < int64(audio.Samples(keyPause, audio.SpeechRate)) {
+		return nil
+	}
+	return l.keysDone()
+}
