@@ -120,7 +120,7 @@ func (b *Endpoint) Run(ctx context.Context) (EndpointResult, error) {
 		for _, patience := range []float64{0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.4, 1.6, 2} {
 			r.add(p.name, decide(all, p.keep, endpoint.Policy{
 				Shortest: scale(200*time.Millisecond, patience), Usual: scale(500*time.Millisecond, patience),
-				Doubtful: scale(650*time.Millisecond, patience), Longest: scale(1600*time.Millisecond, patience),
+				Doubtful: scale(580*time.Millisecond, patience), Longest: scale(1600*time.Millisecond, patience),
 			}))
 		}
 	}

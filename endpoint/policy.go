@@ -9,7 +9,7 @@ import (
 type Policy struct {
 	Shortest time.Duration // The wait when everything says that the turn is over. It defaults to 200 ms.
 	Usual    time.Duration // The wait when nothing says anything. It defaults to 500 ms.
-	Doubtful time.Duration // The wait when sound and model say that more is to come. It defaults to 650 ms: they are wrong too often for more.
+	Doubtful time.Duration // The wait when sound and model say that more is to come. It defaults to 580 ms: they are wrong too often for more.
 	Longest  time.Duration // The wait when the words say so: the sentence is open. It defaults to 1,600 ms.
 	Weights  *Weights      // How much each signal counts. It defaults to DefaultWeights.
 }
@@ -86,7 +86,7 @@ func (p Policy) withDefaults() Policy {
 		return d
 	}
 	p.Shortest, p.Usual = or(p.Shortest, 200*time.Millisecond), or(p.Usual, 500*time.Millisecond)
-	p.Doubtful, p.Longest = or(p.Doubtful, 650*time.Millisecond), or(p.Longest, 1600*time.Millisecond)
+	p.Doubtful, p.Longest = or(p.Doubtful, 580*time.Millisecond), or(p.Longest, 1600*time.Millisecond)
 	if p.Weights == nil {
 		p.Weights = &DefaultWeights
 	}
