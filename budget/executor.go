@@ -26,6 +26,9 @@ var (
 // work would be late otherwise.
 type Executor struct {
 	Cores int // It defaults to the cores of the machine.
+	// Speculation is the part of the cores' time, over some ten seconds, that speculation may take at most: it is heat for
+	// nothing when it falls. It defaults to a half; negative allows none.
+	Speculation float64
 
 	mu      sync.Mutex
 	started bool
@@ -34,7 +37,13 @@ type Executor struct {
 	running []*task
 	rates   map[string]float64 // Core-seconds for one of a kind's units, as learned.
 	counts  [classes]Count
+	credit  float64     // Core-seconds that speculation may still take,
+	as      time.Time   // by then.
+	revive  *time.Timer // Looks at the queue again when there is credit; nil while that is not needed.
 }
+
+// purse is the time over which speculation's part of the cores is reckoned.
+const purse = 10 * time.Second
 
 // Job is work to be done.
 type Job struct {
@@ -122,7 +131,11 @@ func (x *Executor) enter(t *task) {
 		if x.Cores <= 0 {
 			x.Cores = runtime.NumCPU()
 		}
+		if x.Speculation == 0 {
+			x.Speculation = 0.5
+		}
 		x.free, x.rates, x.started = x.Cores, map[string]float64{}, true
+		x.credit, x.as = x.most(), time.Now()
 	}
 	t.seconds = t.Size * x.rates[t.Kind]
 	x.insert(t)
@@ -199,6 +212,10 @@ func (x *Executor) leave(t *task, err error) {
 	defer x.mu.Unlock()
 	x.running = slices.DeleteFunc(x.running, func(r *task) bool { return r == t })
 	x.free += t.threads
+	if t.Class == Speculative {
+		x.earn()
+		x.credit -= time.Since(t.began).Seconds() * float64(t.threads)
+	}
 	switch {
 	case t.unwanted:
 		x.counts[t.Class].Unwanted++
@@ -225,6 +242,9 @@ func (x *Executor) learn(kind string, cost float64) {
 func (x *Executor) dispatch() {
 	for len(x.queue) > 0 && x.free > 0 {
 		t := x.queue[0]
+		if t.Class == Speculative && !x.affordable() {
+			break // nothing more urgent waits behind it
+		}
 		x.queue = slices.Delete(x.queue, 0, 1)
 		// Side by side is better than one after the other on many threads, which lose time waiting for each other.
 		peers := 1
@@ -256,6 +276,34 @@ func (x *Executor) dispatch() {
 		victim.stop(ErrPreempted)
 		coming += victim.threads
 	}
+}
+
+// most is how much credit speculation can have, in core-seconds.
+func (x *Executor) most() float64 { return max(0, x.Speculation) * float64(x.Cores) * purse.Seconds() }
+
+// earn gives speculation its part of the time that has passed.
+func (x *Executor) earn() {
+	now := time.Now()
+	x.credit = min(x.most(), x.credit+now.Sub(x.as).Seconds()*max(0, x.Speculation)*float64(x.Cores))
+	x.as = now
+}
+
+// affordable reports whether speculation may go on. If not, the queue is looked at again when it may.
+func (x *Executor) affordable() bool {
+	x.earn()
+	if x.credit > 0 || x.Speculation < 0 {
+		return x.Speculation > 0
+	}
+	if x.revive == nil {
+		wait := -x.credit/(x.Speculation*float64(x.Cores)) + 0.001
+		x.revive = time.AfterFunc(time.Duration(wait*float64(time.Second)), func() {
+			x.mu.Lock()
+			defer x.mu.Unlock()
+			x.revive = nil
+			x.dispatch()
+		})
+	}
+	return false
 }
 
 // victim returns the running task that has to make room for t: the least urgent one of those that may be stopped.

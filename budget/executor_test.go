@@ -289,6 +289,51 @@ func TestExecutorWanted(t *testing.T) {
 	})
 }
 
+// Speculation takes no more than its part of the cores, and what turns out to be needed does not wait for that.
+func TestExecutorSpeculationShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := &Executor{Cores: 2, Speculation: 0.25}
+		var busy time.Duration
+		begin := time.Now()
+		for time.Since(begin) < 60*time.Second {
+			if err := x.Run(t.Context(), Job{Urgency: Urgency{Class: Speculative}}, func(ctx context.Context, _ int) error {
+				busy += 100 * ms
+				return sleep(ctx, 100*ms)
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// A quarter of two cores for a minute, and the ten seconds' worth that it began with.
+		if most := 30*time.Second + 5*time.Second; busy > most+time.Second || busy < most-2*time.Second {
+			t.Errorf("speculation took %v of two minutes of cores, want %v", busy, most)
+		}
+		wanted := make(chan struct{})
+		close(wanted)
+		asked := time.Now()
+		if err := x.Run(t.Context(), Job{Urgency: Urgency{Class: Speculative, Wanted: wanted}}, func(context.Context, int) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if waited := time.Since(asked); waited > 0 {
+			t.Errorf("what is wanted waited %v", waited)
+		}
+	})
+}
+
+// Where no speculation is allowed, it waits until it is wanted or given up.
+func TestExecutorNoSpeculation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := &Executor{Cores: 1, Speculation: -1}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := x.Run(ctx, Job{Urgency: Urgency{Class: Speculative}}, func(context.Context, int) error { return nil }); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+		if err := x.Run(t.Context(), Job{}, func(context.Context, int) error { return nil }); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // Only as much is stopped as has to make room.
 func TestExecutorStopsNoMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

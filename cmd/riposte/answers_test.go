@@ -1,35 +1,20 @@
 package main
 
 import (
-	"errors"
-	"log/slog"
 	"testing"
 
 	"riposte/audio"
 	"riposte/native/nativetest"
-	"riposte/native/onnx"
 	"riposte/stt"
 	"riposte/stt/wer"
 	"riposte/stt/whisper"
 	"riposte/tts"
-	"riposte/tts/piper"
 )
 
 // The shortest answers are understood, as they come and over a telephone, however close to the beginning they are cut.
 func TestShortAnswersAreUnderstood(t *testing.T) {
-	library, model, ears := nativetest.ONNXRuntime(t), nativetest.File(t, "piper-en_us-joe-medium"), nativetest.File(t, "whisper-tiny.en-q8_0")
-	rt, err := onnx.Start(library)
-	if errors.Is(err, onnx.ErrUnavailable) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	voice := &piper.Engine{Model: model, Runtime: rt, NoiseScale: -1, NoiseWidth: -1, Log: slog.New(slog.DiscardHandler)}
-	if err := voice.Open(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	defer voice.Close()
+	ears := nativetest.File(t, "whisper-tiny.en-q8_0")
+	voice := repeatable(t)
 	ear := &whisper.Engine{Model: ears, Language: "en"}
 	if err := ear.Open(t.Context()); err != nil {
 		t.Fatal(err)

@@ -88,7 +88,10 @@ func (s *settings) engines(log *slog.Logger) (*engines, error) {
 			return nil, err
 		}
 	}
-	cores := &budget.Executor{Cores: s.Cores}
+	cores := &budget.Executor{Cores: s.Cores, Speculation: s.Ahead}
+	if s.Ahead == 0 {
+		cores.Speculation = -1
+	}
 	var end *smartturn.Engine
 	if s.VAD.Turn != "" {
 		file, err := modelFile(store, s.VAD.Turn)

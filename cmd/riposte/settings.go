@@ -28,6 +28,7 @@ type settings struct {
 	Listen  string   `default:"127.0.0.1:8080" help:"Address to serve on. Only this machine can reach the default." group:"service"`
 	Origins []string `placeholder:"ORIGIN" help:"Web pages of these origins may connect, besides our own; * is any." group:"service"`
 	Cores   int      `default:"0" help:"Cores that the engines share; 0 is all. What else the service does takes a few percent of one." group:"service"`
+	Ahead   float64  `default:"0.5" help:"Part of the cores' time that work on answers may take that may turn out not to be wanted, over some ten seconds: 0 to 1." group:"service"`
 	Cache   string   `placeholder:"DIR" help:"Folder of native libraries and models. Empty means $XDG_CACHE_HOME/riposte or ~/.cache/riposte." group:"service"`
 
 	Log struct {
@@ -150,6 +151,7 @@ func (s *settings) Validate() error {
 		"talk-silence is %v: it must be 100ms to 10s, or 0 to go by what is said", s.Talk.Silence)
 	check(s.Talk.Commit > 0, "talk-commit is %v: it must be more than 0", s.Talk.Commit)
 	check(s.Talk.Unheard > 0, "talk-unheard is %v: it must be more than 0", s.Talk.Unheard)
+	check(s.Ahead >= 0 && s.Ahead <= 1, "ahead is %v: it must be 0 to 1", s.Ahead)
 	check(s.LLM.Idle >= 0, "llm-idle is %d: it must not be negative", s.LLM.Idle)
 	check(s.Cores >= 0, "cores is %d: it must not be negative", s.Cores)
 	check(s.Talk.Guesses >= 0, "talk-guesses is %d: it must not be negative", s.Talk.Guesses)

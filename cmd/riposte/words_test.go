@@ -21,19 +21,8 @@ import (
 // TestWordsAreHeardWhereTheVoiceSaysThatTheyEnd cuts the sound of sentences behind each of their words, and lets a listener
 // that knows nothing of the voice count the words. It may miss one of them, or put in what it expects to follow.
 func TestWordsAreHeardWhereTheVoiceSaysThatTheyEnd(t *testing.T) {
-	library, model, ears := nativetest.ONNXRuntime(t), nativetest.File(t, "piper-en_us-joe-medium"), nativetest.File(t, "whisper-base")
-	rt, err := onnx.Start(library)
-	if errors.Is(err, onnx.ErrUnavailable) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	voice := &piper.Engine{Model: model, Runtime: rt, NoiseScale: -1, NoiseWidth: -1, Log: slog.New(slog.DiscardHandler)}
-	if err := voice.Open(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	defer voice.Close()
+	ears := nativetest.File(t, "whisper-base")
+	voice := repeatable(t)
 	base := &whisper.Engine{Model: ears, Threads: 2, Window: 500, Language: "en"}
 	if err := base.Open(t.Context()); err != nil {
 		t.Fatal(err)
@@ -83,4 +72,23 @@ func TestWordsAreHeardWhereTheVoiceSaysThatTheyEnd(t *testing.T) {
 	if exact*3 < all*2 || near < all-2 {
 		t.Error("that is too few")
 	}
+}
+
+// repeatable returns a voice without noise, which speaks a text the same way each time.
+func repeatable(t *testing.T) *piper.Engine {
+	t.Helper()
+	library, model := nativetest.ONNXRuntime(t), nativetest.File(t, "piper-en_us-joe-medium")
+	rt, err := onnx.Start(library)
+	if errors.Is(err, onnx.ErrUnavailable) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	voice := &piper.Engine{Model: model, Runtime: rt, NoiseScale: -1, NoiseWidth: -1, Log: slog.New(slog.DiscardHandler)}
+	if err := voice.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { voice.Close() })
+	return voice
 }
