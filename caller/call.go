@@ -81,6 +81,9 @@ func (c *Call) Say(ctx context.Context, s Speech) (Turn, error) {
 	if err != nil {
 		return Turn{}, err
 	}
+	if err := c.hearOut(ctx); err != nil {
+		return Turn{}, err
+	}
 	c.mu.Lock()
 	start, end := c.mic.play(sound)
 	x := newExchange(&c.ledger, start.Add(audio.Duration(voiced, s.Rate)), end, c.wait)
@@ -89,6 +92,22 @@ func (c *Call) Say(ctx context.Context, s Speech) (Turn, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return x.turn(), err
+}
+
+// hearOut waits until nothing is being said, such as a greeting.
+func (c *Call) hearOut(ctx context.Context) error {
+	for begin := time.Now(); time.Since(begin) < c.wait; {
+		c.mu.Lock()
+		rest, changed, over := c.ledger.saying(time.Now()), c.changed, c.err
+		c.mu.Unlock()
+		if rest == 0 || over != nil {
+			return nil
+		}
+		if err := sleep(ctx, changed, rest); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // follow waits until the turn is over.

@@ -226,6 +226,17 @@ func (l *ledger) response(id string) *response {
 	return nil
 }
 
+// saying returns for how long, at least, something is still being said; 0 when nothing is.
+func (l *ledger) saying(now time.Time) time.Duration {
+	if rest := l.playing.Sub(now); rest > 0 {
+		return rest
+	}
+	if n := len(l.responses); n > 0 && l.responses[n-1].done.IsZero() {
+		return time.Second // it will be looked at when something changes
+	}
+	return 0
+}
+
 // newAccount reads a riposte.turn event.
 func newAccount(e serverEvent) account {
 	return account{

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -64,6 +65,9 @@ func (s *Session) compose(ctx context.Context, d *draft, r llm.Request, settings
 	var began time.Time
 	o := outcome{status: transport.Completed}
 	hand := func(text string) error {
+		if text = unmarked(text); strings.TrimSpace(text) == "" {
+			return nil
+		}
 		p := piece{text: text, began: began, at: time.Now()}
 		if d.wanted != nil && c.cut <= 1 && !settings.Written {
 			p.voice = s.voice(ctx, text, settings, r.Urgency)
@@ -102,6 +106,15 @@ func (s *Session) compose(ctx context.Context, d *draft, r llm.Request, settings
 		return o, nil
 	}
 	return o, hand(rest)
+}
+
+// unmarked takes the mark of an interruption from the end of a clause: models that have read it write it themselves.
+func unmarked(clause string) string {
+	said := strings.TrimRight(clause, " \n")
+	if cut := strings.TrimSuffix(said, strings.TrimSpace(interruption)); cut != said {
+		return strings.TrimRight(cut, " ") + clause[len(said):]
+	}
+	return clause
 }
 
 // take makes a speculative draft an awaited one.

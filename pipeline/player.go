@@ -163,6 +163,9 @@ func (p *player) finish(ctx context.Context, t *turn, o outcome) error {
 	}
 	report.Continued = errors.Is(context.Cause(t.ctx), errContinued)
 	report.Report = t.clock.Report(p.Plan)
+	if t.line != "" {
+		report.Report.Verdict, report.Report.Blame = "", "" // nobody asked for it
+	}
 	if o.status == transport.Failed {
 		report.Report.Verdict, report.Report.Blame = budget.Failed, "" // an apology is no answer, however soon it comes
 	}
@@ -184,7 +187,10 @@ func (p *player) settle(t *turn) string {
 	if t.ctx.Err() != nil {
 		heard = p.cutOff(t, now)
 	}
-	return p.history.setSpoken(t.answer.Item, p.spoken, t.atMost(heard), errors.Is(context.Cause(t.ctx), errBargeIn))
+	heard = t.atMost(heard)
+	// Who speaks in the answer's last moment has heard it.
+	cut := errors.Is(context.Cause(t.ctx), errBargeIn) && !(p.whole && heardText(p.spoken, heard) == strings.TrimSpace(p.text.String()))
+	return p.history.setSpoken(t.answer.Item, p.spoken, heard, cut)
 }
 
 // hear waits until the caller has heard what was sent. It returns early when the answer is no longer wanted.

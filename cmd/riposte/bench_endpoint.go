@@ -79,7 +79,8 @@ func showEndpoint(out io.Writer, r bench.EndpointResult) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintln(out)
+	fmt.Fprintln(out, "\nwhat each witness alone is worth, and all together, with less and with more patience:")
+	fmt.Fprintln(w, "witness\tcut off\tp50\tp95\t")
 	for _, p := range r.Curve {
 		fmt.Fprintf(w, "%s\t%.0f %%\t%.0f ms\t%.0f ms\t\n", p.Policy, 100*p.FalseCutoffRate, p.P50, p.P95)
 	}

@@ -16,7 +16,7 @@ import (
 func showTurn(out io.Writer, file string, turn caller.Turn, failed error) error {
 	fmt.Fprintf(out, "%s\n  heard   %s\n  answer  %s\n", file, orNothing(turn.Transcript), orNothing(strings.Join(strings.Fields(turn.Answer), " ")))
 	if turn.Cutoffs > 0 {
-		fmt.Fprintf(out, "  %d earlier answers were given up\n", turn.Cutoffs)
+		fmt.Fprintf(out, "  answers begun too early and given up: %d\n", turn.Cutoffs)
 	}
 	if r := turn.Report; r != nil {
 		showStages(out, r)

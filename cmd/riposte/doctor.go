@@ -112,7 +112,7 @@ func (c *doctorCmd) trial(ctx context.Context) finding {
 		return finding{what: "engines", err: err}
 	}
 	e.close()
-	return finding{what: "engines", detail: fmt.Sprintf("all four load and warm up, in %v", time.Since(began).Round(time.Millisecond))}
+	return finding{what: "engines", detail: fmt.Sprintf("all of them load and warm up, in %v", time.Since(began).Round(time.Millisecond))}
 }
 
 func cpuFinding() finding {

@@ -133,7 +133,7 @@ func (s *service) hold(ctx context.Context, call transport.Call, settings transp
 		Call: call, Settings: settings, VAD: vad, Turns: end, STT: s.engines.stt, LLM: s.engines.llm, TTS: s.engines.tts,
 		Plan: s.settings.plan(), Limits: s.settings.limits(), Apology: s.settings.Talk.Apology, Echo: s.settings.Talk.Echo,
 		Greeting: pipeline.Greeting{Text: s.settings.Talk.Greeting, Firm: s.settings.Talk.Firm},
-		Silence:  pipeline.Silence{After: s.settings.Talk.Idle, Prompts: s.settings.Talk.Prompts},
+		Silence:  pipeline.Silence{After: s.settings.Talk.Idle, Prompts: s.settings.prompts()},
 		Drain:    s.drain, Log: s.log,
 	}
 	err = session.Run(ctx)

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -56,7 +57,7 @@ type settings struct {
 		Greeting     string        `help:"Said when a call begins. Empty for nothing." group:"talk"`
 		Firm         bool          `help:"The greeting cannot be interrupted: who talks over it is not listened to." group:"talk"`
 		Idle         time.Duration `default:"0" help:"Silence of both sides after which the caller is asked to speak, and asked again, and then hung up on; 0 never does." group:"talk"`
-		Prompts      []string      `sep:"|" default:"Are you still there?|I can't hear you. I will hang up if you say nothing." help:"What is said then, one after the other, separated by |." group:"talk"`
+		Prompts      string        `default:"Are you still there?|I can't hear you. I will hang up if you say nothing." help:"What is said then, one after the other, separated by |." group:"talk"`
 		Threshold    float32       `default:"0.5" help:"Speech probability from which sound counts as speech." group:"talk"`
 		Padding      time.Duration `default:"300ms" help:"Sound before speech that is listened to as well." group:"talk"`
 		Silence      time.Duration `default:"0" help:"Silence that ends a caller's turn; 0 goes by what is said and how." group:"talk"`
@@ -180,6 +181,17 @@ func (s *settings) limits() pipeline.Limits {
 	return pipeline.Limits{
 		Utterance: s.Calls.Longest, Lead: s.Calls.Lead, Ahead: s.Calls.Ahead, Unheard: s.Talk.Unheard, Commit: s.Talk.Commit, Guesses: orNone(s.Talk.Guesses),
 	}
+}
+
+// prompts returns what a silent caller is asked, in order.
+func (s *settings) prompts() []string {
+	var out []string
+	for _, p := range strings.Split(s.Talk.Prompts, "|") {
+		if p = strings.TrimSpace(p); p != "" {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // orNone returns n, or what means none where 0 would mean a default.

@@ -191,7 +191,7 @@ func (c *call) farewell(err error) {
 	case errors.Is(err, transport.ErrIdle):
 		code, text = "session_idle", fmt.Sprintf("Nothing has come for %v. Connect again.", c.limits.Idle)
 	case errors.Is(err, transport.ErrSilent):
-		code, text = "session_silent", "Nothing was said for too long. Connect again."
+		code, text = "session_silent", "The caller said nothing for too long, though asked to."
 	case errors.Is(err, transport.ErrShutdown), errors.Is(err, context.Canceled):
 		code, text = "server_shutdown", "The service is shutting down. Connect again."
 	default:

@@ -260,7 +260,7 @@ func (a sessionAudio) validate(old sessionAudio, voice string) error {
 	case d.Silence != nil && (*d.Silence < 100 || *d.Silence > 10000):
 		return invalid(param+".silence_duration_ms", "invalid_value", "silence_duration_ms is %d; it must be 100 to 10000.", *d.Silence)
 	case d.IdleTimeout != nil:
-		return invalid(param+".idle_timeout_ms", "invalid_value", "This service does not speak up on its own: leave idle_timeout_ms null.")
+		return invalid(param+".idle_timeout_ms", "invalid_value", "A client cannot set a time after which the service speaks up: leave idle_timeout_ms null. The service has a setting of its own, talk.idle.")
 	}
 	return nil
 }
