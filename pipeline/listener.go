@@ -31,6 +31,7 @@ type listener struct {
 	pauses    endpoint.Pauses // That the caller makes.
 	active    int64           // Since when nothing is said, on the call's tape,
 	prompts   int             // and how often the caller was asked about it.
+	carries   bool            // What was said without detection belongs to what is said next.
 	keys      string          // That the caller has pressed, and may go on pressing,
 	keyed     int64           // and when the last one was, on the call's tape.
 	challenge *challenge      // What is being said while an answer is being given; nil without either.
@@ -153,7 +154,7 @@ func (l *listener) clear() error {
 		return err
 	}
 	l.ear.commit()
-	l.full = false
+	l.full, l.carries = false, false
 	return l.Call.Send(l.ctx, transport.Cleared{})
 }
 
@@ -189,7 +190,7 @@ func (l *listener) truncate(in transport.Truncate) error {
 // configure takes new settings. What is being said belongs to whoever decides turns from now on.
 func (l *listener) configure(settings transport.Settings) error {
 	if (settings.Detection == nil) != (l.settings.Detection == nil) {
-		if err := l.giveBack(); err != nil { // the answer, if it was held
+		if err := l.handOver(settings.Detection == nil); err != nil {
 			return err
 		}
 	}
@@ -202,6 +203,25 @@ func (l *listener) configure(settings transport.Settings) error {
 	}
 	l.settings = settings
 	return nil
+}
+
+// handOver leaves it to the caller's side to say when turns end, or takes that back. What has been said of a turn so far is not
+// lost: it is committed with what follows, or heard with it.
+func (l *listener) handOver(manual bool) error {
+	l.forget()
+	l.challenge = nil
+	l.ear.ends.Reset()
+	if l.item != "" && manual {
+		l.ear.since = l.ear.from
+	}
+	if l.item != "" && !manual {
+		l.drop()
+		l.carries = true
+	}
+	if !l.floor.release() {
+		return nil
+	}
+	return l.Call.Send(l.ctx, transport.Released{})
 }
 
 func (l *listener) fault(ref, code, message string) error {

@@ -22,7 +22,14 @@ func (l *listener) sound(in transport.Sound) error {
 		if l.full {
 			return nil
 		}
-		l.full = true
+		l.full = l.ear.tape.End() > l.ear.since
+		if !l.full {
+			return l.Call.Send(l.ctx, transport.Fault{
+				Code: "input_audio_buffer_full",
+				Message: fmt.Sprintf("This sound lasts %v, but the input audio buffer holds at most %v between two commits. Nothing of it was taken: "+
+					"send it in parts.", in.PCM.Duration(in.Rate).Round(time.Second), l.limits.Utterance),
+			})
+		}
 		return l.Call.Send(l.ctx, transport.Fault{
 			Code: "input_audio_buffer_full",
 			Message: fmt.Sprintf("The input audio buffer is full: it holds at most %v between two commits. What is in it is kept, "+
@@ -103,6 +110,9 @@ func (l *listener) noticed(event audio.Event) error {
 // onset notes that the caller begins to speak. While an answer is being given that is a challenge, which is decided later.
 func (l *listener) onset() error {
 	l.ear.begin(l.settings.Detection.Padding)
+	if l.carries {
+		l.ear.from, l.carries = l.ear.since, false
+	}
 	l.resumes = nil
 	if l.challenge != nil {
 		l.begin()
@@ -196,7 +206,7 @@ func (l *listener) take(clock *budget.Turn, respond bool) error {
 	}
 	l.last, l.lastFrom, l.lastEnd, l.resumes = t, l.ear.from, l.ear.voiced, nil
 	l.ear.commit()
-	l.item, l.full = "", false
+	l.item, l.full, l.carries = "", false, false
 	previous, err := l.history.add(transport.Item{ID: t.item, Role: llm.User})
 	if err != nil {
 		return err

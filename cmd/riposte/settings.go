@@ -154,11 +154,12 @@ func (s *settings) Validate() error {
 	check(s.Talk.Unheard > 0, "talk-unheard is %v: it must be more than 0", s.Talk.Unheard)
 	check(s.Ahead >= 0 && s.Ahead <= 1, "ahead is %v: it must be 0 to 1", s.Ahead)
 	check(s.LLM.Idle >= 0, "llm-idle is %d: it must not be negative", s.LLM.Idle)
-	check(s.Cores >= 0, "cores is %d: it must not be negative", s.Cores)
-	check(s.Talk.Guesses >= 0, "talk-guesses is %d: it must not be negative", s.Talk.Guesses)
+	check(s.Cores >= 0 && s.Cores <= mostThreads, "cores is %d: it must be 0 to %d", s.Cores, mostThreads)
+	check(s.Talk.Guesses >= 0 && s.Talk.Guesses <= 100, "talk-guesses is %d: it must be 0 to 100", s.Talk.Guesses)
+	check(s.Talk.Idle >= 0, "talk-idle is %v: it must not be negative", s.Talk.Idle)
 	check(s.TTS.Cache >= 0, "tts-cache is %d: it must not be negative", s.TTS.Cache)
-	check(s.STT.Threads >= 1, "stt-threads is %d: it must be at least 1", s.STT.Threads)
-	check(s.STT.States >= 0, "stt-states is %d: it must not be negative", s.STT.States)
+	check(s.STT.Threads >= 1 && s.STT.Threads <= mostThreads, "stt-threads is %d: it must be 1 to %d", s.STT.Threads, mostThreads)
+	check(s.STT.States >= 0 && s.STT.States <= mostThreads, "stt-states is %d: it must be 0 to %d", s.STT.States, mostThreads)
 	check(s.LLM.Threads >= 0 && s.LLM.Conversations >= 0, "llm-threads and llm-conversations must not be negative")
 	check(s.LLM.Context >= 256, "llm-context is %d: it must be at least 256", s.LLM.Context)
 	check(s.LLM.MaxTokens >= 1 && s.LLM.MaxTokens < s.LLM.Context, "llm-max-tokens is %d: it must be 1 or more, and below llm-context (%d)", s.LLM.MaxTokens, s.LLM.Context)
@@ -168,7 +169,7 @@ func (s *settings) Validate() error {
 	check(s.LLM.TopK >= 0 && s.LLM.RepeatPenalty >= 0, "llm-top-k and llm-repeat-penalty must not be negative")
 	errs = append(errs, s.validateGPU())
 	check(s.TTS.Speed >= 0.25 && s.TTS.Speed <= 4, "tts-speed is %v: it must be 0.25 to 4", s.TTS.Speed)
-	check(s.TTS.Threads >= 1, "tts-threads is %d: it must be at least 1", s.TTS.Threads)
+	check(s.TTS.Threads >= 1 && s.TTS.Threads <= mostThreads, "tts-threads is %d: it must be 1 to %d", s.TTS.Threads, mostThreads)
 	errs = append(errs, s.plan().Validate())
 	return errors.Join(errs...)
 }
@@ -182,6 +183,9 @@ func (s *settings) limits() pipeline.Limits {
 		Utterance: s.Calls.Longest, Lead: s.Calls.Lead, Ahead: s.Calls.Ahead, Unheard: s.Talk.Unheard, Commit: s.Talk.Commit, Guesses: orNone(s.Talk.Guesses),
 	}
 }
+
+// mostThreads is more than the native libraries gain anything by, and fewer than they fail with.
+const mostThreads = 256
 
 // prompts returns what a silent caller is asked, in order.
 func (s *settings) prompts() []string {
