@@ -25,7 +25,7 @@ type Weights struct {
 }
 
 // DefaultWeights were fitted to recordings of read and spontaneous speech; `riposte bench endpoint` shows what they are worth.
-var DefaultWeights = Weights{Bias: 0, Sound: 0.8, Over: 0.6, Complete: 3, Open: -3}
+var DefaultWeights = Weights{Bias: 0, Sound: 0.8, Over: 0.3, Complete: 3, Open: -3}
 
 // Wait returns how much silence, from the last voiced sample on, ends the turn. pauses are those that the caller has made.
 func (p Policy) Wait(s Signals, pauses *Pauses) time.Duration {
@@ -60,6 +60,9 @@ const (
 	unsure = 0.1
 )
 
+// modest is the log-odds of a tenth: what language models give to the end of a message that may well be one.
+var modest = math.Log(0.1 / 0.9)
+
 // over returns the probability that the turn is over.
 func (w *Weights) over(s Signals, f form) float64 {
 	odds := w.Bias
@@ -67,7 +70,7 @@ func (w *Weights) over(s Signals, f form) float64 {
 		odds += w.Sound * s.Sound.odds
 	}
 	if s.Over.known {
-		odds += w.Over * s.Over.odds
+		odds += w.Over * (s.Over.odds - modest)
 	}
 	switch f {
 	case complete:
