@@ -36,7 +36,7 @@ var house = map[string][]string{
 	"audio/mel":       {},
 	"audio/silero":    {"audio", "native/onnx"},
 	"audio/smartturn": {"audio", "audio/mel", "budget", "native/onnx"},
-	"stt/whisper":     {"audio", "budget", "stt"},
+	"stt/whisper":     {"audio", "audio/mel", "budget", "stt"},
 	"llm/llama":       {"budget", "llm", "llm/grammar", "llm/schema", "llm/toolcall"},
 	"tts/piper":       {"audio", "budget", "native/onnx", "tts"},
 

@@ -41,7 +41,7 @@ func TestSpectrogram(t *testing.T) {
 	for i := range samples {
 		samples[i] = float32(0.3*math.Sin(float64(i)*0.2)*math.Exp(-float64(i)/400) + 0.001*r.NormFloat64())
 	}
-	m := NewMaker()
+	m := NewMaker(NewBank(Filters()))
 	m.Spectrogram(make([]float32, 999)) // what was made before leaves nothing behind
 	got := m.Spectrogram(samples)
 	frames := len(samples) / Hop
@@ -86,7 +86,7 @@ func TestSpectrogram(t *testing.T) {
 }
 
 func BenchmarkSpectrogram(b *testing.B) {
-	m, samples := NewMaker(), make([]float32, 8*Rate)
+	m, samples := NewMaker(NewBank(Filters())), make([]float32, 8*Rate)
 	for i := range samples {
 		samples[i] = float32(math.Sin(float64(i)))
 	}

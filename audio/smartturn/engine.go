@@ -38,7 +38,8 @@ func (e *Engine) Open(ctx context.Context) error {
 		return fmt.Errorf("smart turn: %w", err)
 	}
 	e.session = s
-	e.makers.New = func() any { return mel.NewMaker() }
+	bank := mel.NewBank(mel.Filters())
+	e.makers.New = func() any { return mel.NewMaker(bank) }
 	if _, err := e.Over(ctx, make(audio.PCM, Heard), budget.Urgency{}); err != nil {
 		e.Close()
 		return fmt.Errorf("%w: %w", ErrNotSmartTurn, err)

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"riposte/audio"
+	"riposte/audio/mel"
 	"riposte/budget"
 	"riposte/stt"
 )
@@ -26,7 +27,7 @@ type Engine struct {
 	Log      *slog.Logger     // Where whisper's own words go, at debug level. It defaults to nowhere.
 
 	model   *model
-	filters filters
+	filters mel.Bank
 	jobs    chan job
 	life    context.Context
 	end     context.CancelCauseFunc

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"riposte/audio/mel"
 )
 
 // fileMagic begins a model in ggml's own format, which is older than GGUF: "ggml" as a little-endian number.
@@ -16,9 +18,10 @@ type header struct {
 	TextCtx, TextState, TextHead, TextLayer, Mels, Type int32
 }
 
-// checkFile returns the mel filters of a model, or, as an ErrModel that says how to mend it, why the file at path cannot be loaded. whisper.cpp must not
+// checkFile returns the mel filters of a model, or, as an ErrModel that says how to mend it, why the file at path cannot be
+// loaded. whisper.cpp must not
 // see a file before: it believes every length that it reads, and goes on behind the end of the file.
-func checkFile(path string) (filters, error) {
+func checkFile(path string) (mel.Bank, error) {
 	const mend = `fetch it again with "riposte models pull"`
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -47,7 +50,7 @@ func checkFile(path string) (filters, error) {
 
 // checkModel walks over a model of size bytes and compares every tensor with what the header promises. A model that ends
 // too early is an io.ErrUnexpectedEOF. It reads little: of the numbers themselves, only the mel filters, which it returns.
-func checkModel(r io.ReaderAt, size int64) (filters, error) {
+func checkModel(r io.ReaderAt, size int64) (mel.Bank, error) {
 	f := &cursor{r: r, size: size}
 	if magic := f.int32(); f.err == nil && magic != fileMagic {
 		return nil, fmt.Errorf("no Whisper model in ggml's format: it begins with %#08x", uint32(magic))
@@ -58,8 +61,8 @@ func checkModel(r io.ReaderAt, size int64) (filters, error) {
 		f.err = h.check()
 	}
 	mels, bins := f.int32(), f.int32()
-	if f.err == nil && (mels != h.Mels || bins != melBins) {
-		return nil, fmt.Errorf("mel filters of %d by %d, want %d by %d", mels, bins, h.Mels, melBins)
+	if f.err == nil && (mels != h.Mels || bins != mel.Bins) {
+		return nil, fmt.Errorf("mel filters of %d by %d, want %d by %d", mels, bins, h.Mels, mel.Bins)
 	}
 	weights := make([]float32, mels*bins)
 	f.value(weights)
@@ -79,7 +82,7 @@ func checkModel(r io.ReaderAt, size int64) (filters, error) {
 	if err := h.checkTensors(f); err != nil {
 		return nil, err
 	}
-	return newFilters(weights), nil
+	return mel.NewBank(weights), nil
 }
 
 // check reports a header that no Whisper model has, so that nobody computes or allocates by it.

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"riposte/audio/mel"
 )
 
 // tiny is the header of a model that is small enough for tests, in the file type given.
@@ -23,7 +25,7 @@ func modelBytes(h header) []byte {
 			binary.Write(&b, binary.LittleEndian, v)
 		}
 	}
-	put(int32(fileMagic), h, h.Mels, int32(melBins), make([]float32, h.Mels*melBins), int32(2))
+	put(int32(fileMagic), h, h.Mels, int32(mel.Bins), make([]float32, h.Mels*mel.Bins), int32(2))
 	for _, w := range []string{"a", ""} {
 		put(int32(len(w)), []byte(w))
 	}

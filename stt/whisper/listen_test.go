@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"riposte/audio"
+	"riposte/audio/mel"
 	"riposte/stt"
 )
 
@@ -199,7 +200,7 @@ func TestCut(t *testing.T) {
 		if math.Abs(float64(got)/float64(second)-tt.want) > 0.05 {
 			t.Errorf("%s: cut at %.2f s, want %v", tt.name, float64(got)/float64(second), tt.want)
 		}
-		if got != len(tt.samples) && got%melStep != 0 {
+		if got != len(tt.samples) && got%mel.Hop != 0 {
 			t.Errorf("%s: cut at %d, within a frame", tt.name, got)
 		}
 	}

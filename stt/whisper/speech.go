@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"riposte/audio"
+	"riposte/audio/mel"
 )
 
 // levelFrame is the stretch over which levels are taken: 20 ms.
@@ -63,7 +64,7 @@ func cut(samples []float32, easy int) int {
 			quiet++
 			continue
 		}
-		middle := (i - quiet/2) * levelFrame / melStep * melStep
+		middle := (i - quiet/2) * levelFrame / mel.Hop * mel.Hop
 		if quiet >= most && middle >= least && middle <= longest-left && len(samples)-i*levelFrame >= left {
 			most, at = quiet, middle
 		}
@@ -73,7 +74,7 @@ func cut(samples []float32, easy int) int {
 	case at > 0:
 		return at
 	case len(samples) > longest:
-		return quietest(samples, 25*audio.SpeechRate, 29*audio.SpeechRate) / melStep * melStep
+		return quietest(samples, 25*audio.SpeechRate, 29*audio.SpeechRate) / mel.Hop * mel.Hop
 	}
 	return len(samples)
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"riposte/audio"
+	"riposte/audio/mel"
 	"riposte/budget"
 	"riposte/native/nativetest"
 	"riposte/stt"
@@ -354,25 +355,25 @@ func TestSpectrum(t *testing.T) {
 	for i := range frames {
 		for b, f := range filters {
 			var sum float64
-			for k, w := range f.weights {
+			for k, w := range f.Weights {
 				var re, im float64
-				for j := range melFrame {
-					at := i*melStep - melFrame/2 + j
+				for j := range mel.Window {
+					at := i*mel.Hop - mel.Window/2 + j
 					if at < 0 {
 						at = -at
 					}
 					if at < len(samples) {
-						angle := 2 * math.Pi * float64((f.from+k)*j%melFrame) / melFrame
-						x := float64(samples[at]) * (1 - math.Cos(2*math.Pi*float64(j)/melFrame)) / 2
+						angle := 2 * math.Pi * float64((f.From+k)*j%mel.Window) / mel.Window
+						x := float64(samples[at]) * (1 - math.Cos(2*math.Pi*float64(j)/mel.Window)) / 2
 						re, im = re+x*math.Cos(angle), im+x*math.Sin(angle)
 					}
 				}
-				sum += w * (re*re + im*im)
+				sum += float64(w) * (re*re + im*im)
 			}
 			want[b*frames+i] = math.Log10(max(sum, 1e-10))
 			top = max(top, want[b*frames+i])
 		}
-		if i*melStep > len(samples)+melFrame {
+		if i*mel.Hop > len(samples)+mel.Window {
 			for b := range bands {
 				want[b*frames+i] = -10
 			}
