@@ -1,7 +1,6 @@
 package native
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"os"
@@ -21,12 +20,6 @@ type library struct {
 	headers []string // Folders of src whose *.h files are wanted.
 	lib     string   // Suffixes of the libraries that are wanted, as a glob.
 	patches []patch
-}
-
-// patch is a change of ours to a library's sources.
-type patch struct {
-	apply func(src string) error
-	text  []byte // Makes builds with other texts others; empty where the pinned sources say all.
 }
 
 // noAMX turns the tile instructions off. ggml takes their presence for leave to use them for quantised matrices, and
@@ -60,7 +53,7 @@ func whisperLibrary() library {
 			"-DWHISPER_BUILD_SERVER=OFF",
 		),
 		target: "whisper", headers: []string{"include", "ggml/include"}, lib: "*.a",
-		patches: []patch{{patchSilence, silenceText()}},
+		patches: []patch{silencePatch()},
 	}
 }
 
@@ -82,14 +75,14 @@ func llamaLibrary(gpu GPU) library {
 			"-DLLAMA_OPENSSL=OFF",
 		),
 		target: "llama", lib: "*.so*",
-		patches: []patch{{sameSums, append(bytes.Clone(sameSumRows), sameSumCall...)}},
+		patches: []patch{sameSumPatch()},
 	}
 	switch gpu {
 	case CUDA:
 		l.flags = append(l.flags, cudaFlags()...)
 	case Vulkan:
 		l.flags = append(l.flags, "-DGGML_VULKAN=ON")
-		l.patches = append(l.patches, patch{apply: patchVulkan})
+		l.patches = append(l.patches, vulkanPatch())
 	}
 	return l
 }

@@ -1,19 +1,12 @@
 package native
 
-import (
-	"bytes"
-	"fmt"
-	"os"
-	"path/filepath"
-)
-
 // silenceEdits let Whisper hear a small window as if it were whole. The models are trained on 30 s; speech in a small window,
 // without the silence up to there, is often heard over and over again or only in part. But that silence is everywhere
 // the same but for its place: a few positions of it, spread over all its places and each counted as often as it
 // stands for others, do the same to the attention as all of it.
 //
 // Each edit is a place in whisper.cpp, which must be there exactly once, and what is put in front of it.
-var silenceEdits = []struct{ before, insert string }{
+var silenceEdits = []insertion{
 	{ // In whisper_state.
 		"\n    whisper_vad_context * vad_context = nullptr;\n",
 		`
@@ -102,33 +95,13 @@ void whisper_set_places(struct whisper_state * state, const int32_t * places, co
 	},
 }
 
-// silenceText is all of them, for the key of a build.
-func silenceText() (text []byte) {
+// silencePatch makes all of them.
+func silencePatch() patch {
+	var text []byte
 	for _, e := range silenceEdits {
 		text = append(append(text, e.before...), e.insert...)
 	}
-	return text
+	return patch{why: "small windows", file: "src/whisper.cpp", change: spreadSilence, text: text}
 }
 
-// patchSilence applies them.
-func patchSilence(src string) error {
-	path := filepath.Join(src, "src", "whisper.cpp")
-	code, err := os.ReadFile(path)
-	if err != nil {
-		return fmt.Errorf("patching for small windows: %w", err)
-	}
-	if code, err = spreadSilence(code); err != nil {
-		return err
-	}
-	return os.WriteFile(path, code, 0o644)
-}
-
-func spreadSilence(code []byte) ([]byte, error) {
-	for _, e := range silenceEdits {
-		if n := bytes.Count(code, []byte(e.before)); n != 1 {
-			return nil, fmt.Errorf("patching for small windows: %w: whisper.cpp does not look as expected: %d places instead of 1 with %.80q", ErrHash, n, e.before)
-		}
-		code = bytes.Replace(code, []byte(e.before), []byte(e.insert+e.before), 1)
-	}
-	return code, nil
-}
+func spreadSilence(code []byte) ([]byte, error) { return insert(code, silenceEdits) }

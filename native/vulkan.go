@@ -3,8 +3,6 @@ package native
 import (
 	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
 )
 
 // The lines of ggml's Vulkan backend that hand settings to the validation layer, of use to its developers only. Debian
@@ -15,25 +13,16 @@ const (
 	vulkanWithout       = "    vk::InstanceCreateInfo instance_create_info(vk::InstanceCreateFlags{}, &app_info, layers, extensions);\n"
 )
 
-// patchVulkan lets the compiler leave those lines out where the headers are too old for them.
-func patchVulkan(src string) error {
-	path := filepath.Join(src, "ggml", "src", "ggml-vulkan", "ggml-vulkan.cpp")
-	code, err := os.ReadFile(path)
-	if err != nil {
-		return fmt.Errorf("patching for Vulkan: %w", err)
-	}
-	patched, err := guardVulkanSettings(code)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, patched, 0o644)
+// vulkanPatch lets the compiler leave those lines out where the headers are too old for them.
+func vulkanPatch() patch {
+	return patch{why: "Vulkan", file: "ggml/src/ggml-vulkan/ggml-vulkan.cpp", change: guardVulkanSettings}
 }
 
 func guardVulkanSettings(code []byte) ([]byte, error) {
 	before, rest, found := bytes.Cut(code, []byte(vulkanSettingsBegin))
 	inside, after, ended := bytes.Cut(rest, []byte(vulkanSettingsEnd))
 	if !found || !ended {
-		return nil, fmt.Errorf("patching for Vulkan: %w: ggml-vulkan.cpp does not look as expected", ErrHash)
+		return nil, fmt.Errorf("%w: it does not look as expected", ErrHash)
 	}
 	return bytes.Join([][]byte{
 		before, []byte("#ifdef VK_EXT_layer_settings\n"),
