@@ -44,7 +44,8 @@ type EndpointResult struct {
 	Fixed500     Decisions    `json:"fixed_500"`     // The same for a fixed silence of 500 ms.
 	Curve        []CurvePoint `json:"curve"`
 	Failed       int          `json:"failed"` // Clips of which something could not be found out.
-	Machine      Machine      `json:"machine"`
+
+	About
 }
 
 // Decisions are what one policy came to.
@@ -75,7 +76,7 @@ type silence struct {
 
 // Run measures.
 func (b *Endpoint) Run(ctx context.Context) (EndpointResult, error) {
-	r := EndpointResult{Machine: machine()}
+	r := EndpointResult{About: about(0)}
 	var all []silence
 	for _, c := range b.Clips {
 		s, err := b.silences(ctx, c)

@@ -55,8 +55,8 @@ type LLMResult struct {
 	Prompts      int      `json:"prompts"`
 	Runs         int      `json:"runs"`
 	Failed       int      `json:"failed"` // Answers that ended with an error or without text; they are in no other figure.
-	Machine      Machine  `json:"machine"`
-	Seed         uint64   `json:"seed"`
+
+	About
 
 	plain, read conversations
 }
@@ -97,7 +97,7 @@ func (b *LLM) Run(ctx context.Context) (LLMResult, error) {
 	if b.Runs <= 0 {
 		b.Runs = 5
 	}
-	r := LLMResult{Prompts: b.Prompts, Runs: b.Runs, Seed: b.Seed, Identical: true, Different: []string{}, Machine: machine()}
+	r := LLMResult{Prompts: b.Prompts, Runs: b.Runs, Identical: true, Different: []string{}, About: about(b.Seed)}
 	order := rand.New(rand.NewPCG(b.Seed, 0)).Perm(len(llmPrompts))[:b.Prompts]
 	if _, err := b.answer(ctx, firstTurn("warm up", "Say something.")); err != nil {
 		return r, fmt.Errorf("to warm up: %w", err)

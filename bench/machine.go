@@ -1,11 +1,24 @@
 package bench
 
 import (
+	"fmt"
 	"os"
 	"runtime"
 	"strconv"
 	"strings"
 )
+
+// About says with what something was measured, and on what. It is part of every result; whoever runs the program fills in
+// Version and Models.
+type About struct {
+	Machine Machine           `json:"machine"`
+	Seed    uint64            `json:"seed"`
+	Version string            `json:"version"` // Of the program.
+	Models  map[string]string `json:"models"`  // By stage.
+}
+
+// about begins a result.
+func about(seed uint64) About { return About{Machine: machine(), Seed: seed} }
 
 // Machine says on what, and beside how much else, something was measured.
 type Machine struct {
@@ -24,6 +37,11 @@ func machine() Machine {
 func (m Machine) after() Machine {
 	m.Load1After = load1()
 	return m
+}
+
+// String says it in a line, for people.
+func (m Machine) String() string {
+	return fmt.Sprintf("%s, %d cores, load %.1f before and %.1f after", m.CPU, m.Cores, m.Load1Before, m.Load1After)
 }
 
 // load1 returns the load over the last minute, or 0 where the system does not tell.

@@ -57,13 +57,13 @@ type STTResult struct {
 	Hypotheses    float64            `json:"hypotheses_per_s"`
 	Contradicted  float64            `json:"stable_contradicted"` // Share of the words marked as stable.
 	Revised       float64            `json:"revised_per_word"`    // Words taken back, for each word of the transcripts.
-	Machine       Machine            `json:"machine"`
-	Seed          uint64             `json:"seed"` // Nothing is drawn.
+
+	About
 }
 
 // Run hears all clips. A clip that fails is counted; the error is that of ctx.
 func (b *STT) Run(ctx context.Context) (STTResult, error) {
-	r := STTResult{Clips: len(b.Clips), Streams: max(1, b.Streams), WERByKind: map[string]float64{}, Machine: machine()}
+	r := STTResult{Clips: len(b.Clips), Streams: max(1, b.Streams), WERByKind: map[string]float64{}, About: about(0)}
 	all := make([]STTHearing, len(b.Clips))
 	var cpu time.Duration
 	if r.Streams == 1 { // One beside the other, so that both meet the same machine.

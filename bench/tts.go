@@ -46,13 +46,13 @@ type TTSResult struct {
 	EdgeClick    float64            `json:"edge_click"`
 	Runs         int                `json:"runs"`
 	Failed       int                `json:"failed"` // Runs that ended with an error or without audible sound; they are in no median.
-	Machine      Machine            `json:"machine"`
-	Seed         uint64             `json:"seed"`
+
+	About
 }
 
 // Run measures. A run that fails is counted; the error is one of the seams, or that every run of a sentence failed.
 func (b *TTS) Run(ctx context.Context) (TTSResult, error) {
-	r := TTSResult{FirstAudio: map[string]float64{}, Whole: map[string]float64{}, Runs: b.Runs, Seed: b.Seed, Machine: machine()}
+	r := TTSResult{FirstAudio: map[string]float64{}, Whole: map[string]float64{}, Runs: b.Runs, About: about(b.Seed)}
 	order := rand.New(rand.NewPCG(b.Seed, 0))
 	first, whole, ratios := map[string][]float64{}, map[string][]float64{}, map[string][]float64{}
 	var made, played time.Duration

@@ -84,7 +84,7 @@ func TestTTS(t *testing.T) {
 					return map[string]float64{"w3": x, "w6": x, "w12": x, "w24": x}
 				}
 				want := TTSResult{
-					FirstAudio: each(tt.first), Whole: each(200), FirstByWhole: tt.first / 200, RTF: tt.rtf, MaxDiff: 1e-5, EdgeClick: 0.4, Runs: 5, Failed: 3, Seed: 7,
+					FirstAudio: each(tt.first), Whole: each(200), FirstByWhole: tt.first / 200, RTF: tt.rtf, MaxDiff: 1e-5, EdgeClick: 0.4, Runs: 5, Failed: 3, About: About{Seed: 7},
 				}
 				if diff := cmp.Diff(want, r, cmp.Comparer(func(a, b float64) bool { return a-b < 1e-6 && b-a < 1e-6 })); diff != "" {
 					t.Error(diff)

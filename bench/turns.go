@@ -33,8 +33,8 @@ type TurnsResult struct {
 	WERByKind   map[string]float64     `json:"wer_by_kind"`
 	Guesses     Guesses                `json:"guesses"`
 	Cutoffs     int                    `json:"cutoffs"` // Answers that the service began before the caller was done, and gave up.
-	Machine     Machine                `json:"machine"`
-	Seed        uint64                 `json:"seed"`
+
+	About
 }
 
 // Guesses sums up the answers that the service began before it was certain that the caller was done.
@@ -48,8 +48,8 @@ type Guesses struct {
 // that no turn could get around.
 func (b *Turns) Run(ctx context.Context) (TurnsResult, error) {
 	r := TurnsResult{
-		Turns: b.Turns, Seed: b.Seed, Stages: map[string]Percentiles{}, Verdicts: map[string]int{"met": 0, "masked": 0, "over": 0},
-		WERByKind: map[string]float64{}, Machine: machine(),
+		Turns: b.Turns, About: about(b.Seed), Stages: map[string]Percentiles{}, Verdicts: map[string]int{"met": 0, "masked": 0, "over": 0},
+		WERByKind: map[string]float64{},
 	}
 	if len(b.Clips) == 0 {
 		return r, fmt.Errorf("%w: it has no clip with a transcript in the language", ErrCorpus)

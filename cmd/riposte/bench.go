@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -69,15 +70,11 @@ func (c *benchTurnsCmd) Run(ctx context.Context, k *kong.Context) error {
 	if !c.JSON {
 		return showTurns(k.Stdout, r)
 	}
-	out := struct {
-		bench.TurnsResult
-		Version string            `json:"version"`
-		Models  map[string]string `json:"models"`
-	}{r, version, map[string]string{"stt": c.STT.Model, "llm": c.LLM.Model, "tts": c.TTS.Voice, "vad": c.VAD.Model}}
+	r.Version, r.Models = version, map[string]string{"stt": c.STT.Model, "llm": c.LLM.Model, "tts": c.TTS.Voice, "vad": c.VAD.Model}
 	if c.URL != "" {
-		out.Models = map[string]string{"url": c.URL}
+		r.Models = map[string]string{"url": c.URL}
 	}
-	return json.NewEncoder(k.Stdout).Encode(out)
+	return json.NewEncoder(k.Stdout).Encode(r)
 }
 
 // progress says how a turn went, for whoever waits.
@@ -108,14 +105,14 @@ func showTurns(out io.Writer, r bench.TurnsResult) error {
 	fmt.Fprintf(out, "answers begun before the turn was over: %d, of which %d were given and %d tokens thrown away\n",
 		r.Guesses.Tries, r.Guesses.Stood, r.Guesses.Wasted)
 	fmt.Fprintf(out, "word error rate %.1f %%", 100*r.WER)
-	kinds := make([]string, 0, len(r.WERByKind))
-	for kind := range r.WERByKind {
-		kinds = append(kinds, kind)
-	}
-	slices.Sort(kinds)
-	for _, kind := range kinds {
-		fmt.Fprintf(out, "; %s %.1f", kind, 100*r.WERByKind[kind])
-	}
-	_, err := fmt.Fprintf(out, "\n%s, %d cores, load %.1f before and %.1f after\n", r.Machine.CPU, r.Machine.Cores, r.Machine.Load1Before, r.Machine.Load1After)
+	showKinds(out, r.WERByKind)
+	_, err := fmt.Fprintf(out, "\n%v\n", r.Machine)
 	return err
+}
+
+// showKinds prints word error rates by kinds of clips, on the line that is begun.
+func showKinds(out io.Writer, rates map[string]float64) {
+	for _, kind := range slices.Sorted(maps.Keys(rates)) {
+		fmt.Fprintf(out, "; %s %.1f", kind, 100*rates[kind])
+	}
 }

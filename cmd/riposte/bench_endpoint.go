@@ -60,12 +60,8 @@ func (c *benchEndpointCmd) Run(ctx context.Context, k *kong.Context) error {
 	if !c.JSON {
 		return showEndpoint(k.Stdout, r)
 	}
-	return json.NewEncoder(k.Stdout).Encode(struct {
-		bench.EndpointResult
-		Version string            `json:"version"`
-		Seed    uint64            `json:"seed"`
-		Models  map[string]string `json:"models"`
-	}{r, version, 0, map[string]string{"stt": c.STT.Model, "llm": c.LLM.Model, "vad": c.VAD.Model, "end": c.VAD.Turn}})
+	r.Version, r.Models = version, map[string]string{"stt": c.STT.Model, "llm": c.LLM.Model, "vad": c.VAD.Model, "end": c.VAD.Turn}
+	return json.NewEncoder(k.Stdout).Encode(r)
 }
 
 func showEndpoint(out io.Writer, r bench.EndpointResult) error {
@@ -87,7 +83,7 @@ func showEndpoint(out io.Writer, r bench.EndpointResult) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "\n%d turns, %d clips failed\n%s, %d cores, load %.1f before and %.1f after\n",
-		r.Ends, r.Failed, r.Machine.CPU, r.Machine.Cores, r.Machine.Load1Before, r.Machine.Load1After)
+	_, err := fmt.Fprintf(out, "\n%d turns, %d clips failed\n%v\n",
+		r.Ends, r.Failed, r.Machine)
 	return err
 }

@@ -11,9 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"riposte/bench"
-	"riposte/budget"
 	"riposte/llm/llama"
-	"riposte/native"
 )
 
 // benchLLMCmd measures the model.
@@ -41,38 +39,15 @@ func (c *benchLLMCmd) Run(ctx context.Context, k *kong.Context) error {
 	if !c.JSON {
 		return showLLM(k.Stdout, r)
 	}
-	return json.NewEncoder(k.Stdout).Encode(struct {
-		bench.LLMResult
-		Version string            `json:"version"`
-		Models  map[string]string `json:"models"`
-	}{r, version, map[string]string{"llm": c.LLM.Model}})
+	r.Version, r.Models = version, map[string]string{"llm": c.LLM.Model}
+	return json.NewEncoder(k.Stdout).Encode(r)
 }
 
 // openModel opens a chat model alone, for so many conversations.
 func (s *settings) openModel(ctx context.Context, name string, conversations int, log *slog.Logger) (*llama.Engine, error) {
-	store, err := s.store()
+	e, err := s.model(name, conversations, s.executor(), log)
 	if err != nil {
 		return nil, err
-	}
-	gpu, err := native.ParseGPU(s.LLM.GPU)
-	if err != nil {
-		return nil, err
-	}
-	dir, err := store.LlamaDir(gpu)
-	if err != nil {
-		return nil, err
-	}
-	model, err := modelFile(store, name)
-	if err != nil {
-		return nil, err
-	}
-	layers := s.LLM.GPULayers
-	if gpu == native.NoGPU {
-		layers = 0
-	}
-	e := &llama.Engine{
-		LibDir: dir, Model: model, Threads: threads(s.LLM.Threads), ContextTokens: s.LLM.Context, Conversations: conversations,
-		GPULayers: layers, Devices: s.LLM.Devices, TensorSplit: s.LLM.Split, Executor: &budget.Executor{Cores: s.Cores}, Log: log,
 	}
 	return e, e.Open(ctx)
 }
@@ -94,7 +69,7 @@ func showLLM(out io.Writer, r bench.LLMResult) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "\n%d prompts, greedy; %d runs; %d answers failed; a first answer, to warm up, does not count\n%s, %d cores, load %.1f before and %.1f after\n",
-		r.Prompts, r.Runs, r.Failed, r.Machine.CPU, r.Machine.Cores, r.Machine.Load1Before, r.Machine.Load1After)
+	_, err := fmt.Fprintf(out, "\n%d prompts, greedy; %d runs; %d answers failed; a first answer, to warm up, does not count\n%v\n",
+		r.Prompts, r.Runs, r.Failed, r.Machine)
 	return err
 }

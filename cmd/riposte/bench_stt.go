@@ -42,7 +42,7 @@ func (c *benchSTTCmd) Run(ctx context.Context, k *kong.Context) error {
 	if len(clips) == 0 {
 		return fmt.Errorf("%w: it has no clip of that language and kind", bench.ErrCorpus)
 	}
-	live, err := c.openEar(ctx, &budget.Executor{Cores: c.Cores}, 0)
+	live, err := c.openEar(ctx, c.executor(), 0)
 	if err != nil {
 		return err
 	}
@@ -66,11 +66,8 @@ func (c *benchSTTCmd) Run(ctx context.Context, k *kong.Context) error {
 	if !c.JSON {
 		return showSTT(k.Stdout, r)
 	}
-	return json.NewEncoder(k.Stdout).Encode(struct {
-		bench.STTResult
-		Version string            `json:"version"`
-		Models  map[string]string `json:"models"`
-	}{r, version, map[string]string{"stt": c.STT.Model}})
+	r.Version, r.Models = version, map[string]string{"stt": c.STT.Model}
+	return json.NewEncoder(k.Stdout).Encode(r)
 }
 
 // choose returns the clips that are asked for.
@@ -91,17 +88,11 @@ func (c *benchSTTCmd) choose(clips []bench.Clip) []bench.Clip {
 
 // openEar opens the recogniser of the settings alone, with a smallest window; 0 is its own.
 func (c *benchSTTCmd) openEar(ctx context.Context, cores *budget.Executor, window int) (*whisper.Engine, error) {
-	store, err := c.store()
+	e, err := c.recogniser(cores, c.logger())
 	if err != nil {
 		return nil, err
 	}
-	model, err := modelFile(store, c.STT.Model)
-	if err != nil {
-		return nil, err
-	}
-	e := &whisper.Engine{
-		Model: model, Threads: c.STT.Threads, States: c.STT.States, Language: c.call().Language, Window: window, Executor: cores, Log: c.logger(),
-	}
+	e.Window = window
 	return e, e.Open(ctx)
 }
 
@@ -119,16 +110,9 @@ func showSTT(out io.Writer, r bench.STTResult) error {
 	}
 	fmt.Fprintf(out, "\n%d clips, %d at once, %d failed; a closing pass takes %.2f of an offline one\n", r.Clips, r.Streams, r.Failed, r.CloseRatio)
 	fmt.Fprintf(out, "word error rate %.1f %%, offline %.1f %%", 100*r.WER, 100*r.WEROffline)
-	kinds := make([]string, 0, len(r.WERByKind))
-	for kind := range r.WERByKind {
-		kinds = append(kinds, kind)
-	}
-	slices.Sort(kinds)
-	for _, kind := range kinds {
-		fmt.Fprintf(out, "; %s %.1f", kind, 100*r.WERByKind[kind])
-	}
+	showKinds(out, r.WERByKind)
 	fmt.Fprintf(out, "\n%d words without speech, %d loops; %.1f hypotheses a second, %.1f %% of the stable words contradicted, %.2f words revised a word; real time factor %.2f\n",
 		r.NospeechWords, r.Loops, r.Hypotheses, 100*r.Contradicted, r.Revised, r.RTF)
-	_, err := fmt.Fprintf(out, "%s, %d cores, load %.1f before and %.1f after\n", r.Machine.CPU, r.Machine.Cores, r.Machine.Load1Before, r.Machine.Load1After)
+	_, err := fmt.Fprintf(out, "%v\n", r.Machine)
 	return err
 }

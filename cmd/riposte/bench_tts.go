@@ -11,7 +11,6 @@ import (
 	"github.com/alecthomas/kong"
 
 	"riposte/bench"
-	"riposte/native/onnx"
 	"riposte/tts/piper"
 )
 
@@ -55,34 +54,17 @@ func (c *benchTTSCmd) Run(ctx context.Context, k *kong.Context) error {
 	if !c.JSON {
 		return showTTS(k.Stdout, r)
 	}
-	return json.NewEncoder(k.Stdout).Encode(struct {
-		bench.TTSResult
-		Version string            `json:"version"`
-		Models  map[string]string `json:"models"`
-	}{r, version, map[string]string{"tts": c.TTS.Voice}})
+	r.Version, r.Models = version, map[string]string{"tts": c.TTS.Voice}
+	return json.NewEncoder(k.Stdout).Encode(r)
 }
 
 // openVoice opens the voice of the settings alone, without its cache; whole makes it speak each text in one piece.
 func (c *benchTTSCmd) openVoice(ctx context.Context, log *slog.Logger, whole bool) (*piper.Engine, error) {
-	store, err := c.store()
+	e, err := c.voice(nil, log)
 	if err != nil {
 		return nil, err
 	}
-	library, err := store.ONNXRuntime()
-	if err != nil {
-		return nil, err
-	}
-	runtime, err := onnx.Start(library)
-	if err != nil {
-		return nil, err
-	}
-	model, err := modelFile(store, c.TTS.Voice)
-	if err != nil {
-		return nil, err
-	}
-	e := &piper.Engine{
-		Model: model, Runtime: runtime, Speaker: c.TTS.Speaker, Threads: c.TTS.Threads, CacheBytes: -1, Whole: whole, Log: log,
-	}
+	e.CacheBytes, e.Whole = -1, whole
 	return e, e.Open(ctx)
 }
 
@@ -97,7 +79,7 @@ func showTTS(out io.Writer, r bench.TTSResult) error {
 	}
 	_, err := fmt.Fprintf(out, "\nfirst audible of 12 words by the time for all of them in one piece: %.2f\n"+
 		"share of real time %.3f\nlargest difference from the voice in one piece %.1e\nsharpest bend at an edge by the sharpest elsewhere %.2f\n"+
-		"medians of %d runs, %d failed\n%s, %d cores, load %.1f before and %.1f after\n",
-		r.FirstByWhole, r.RTF, r.MaxDiff, r.EdgeClick, r.Runs, r.Failed, r.Machine.CPU, r.Machine.Cores, r.Machine.Load1Before, r.Machine.Load1After)
+		"medians of %d runs, %d failed\n%v\n",
+		r.FirstByWhole, r.RTF, r.MaxDiff, r.EdgeClick, r.Runs, r.Failed, r.Machine)
 	return err
 }

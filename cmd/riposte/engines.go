@@ -20,11 +20,8 @@ import (
 	"riposte/tts/piper"
 )
 
-// engines are the four that every call shares, and what shares the cores among them. This file is the only place that names
-// them.
+// engines are those that every call shares. This file and the benches are the only places that name them.
 type engines struct {
-	executor *budget.Executor
-
 	stt *whisper.Engine
 	llm *llama.Engine
 	tts *piper.Engine
@@ -61,7 +58,60 @@ func openEngines(ctx context.Context, s *settings, log *slog.Logger) (*engines, 
 }
 
 // engines finds the libraries and models that the settings name.
-func (s *settings) engines(log *slog.Logger) (*engines, error) {
+func (s *settings) engines(log *slog.Logger) (e *engines, err error) {
+	e = &engines{}
+	cores := s.executor()
+	if e.stt, err = s.recogniser(cores, log); err != nil {
+		return nil, err
+	}
+	conversations := s.LLM.Conversations
+	if conversations == 0 {
+		conversations = s.Calls.Max
+	}
+	if e.llm, err = s.model(s.LLM.Model, conversations, cores, log); err != nil {
+		return nil, err
+	}
+	if e.tts, err = s.voice(cores, log); err != nil {
+		return nil, err
+	}
+	file, runtime, err := s.onnx(s.VAD.Model)
+	if err != nil {
+		return nil, err
+	}
+	e.vad = &silero.Engine{Model: file, Runtime: runtime}
+	if s.VAD.Turn == "" {
+		return e, nil
+	}
+	if file, runtime, err = s.onnx(s.VAD.Turn); err != nil {
+		return nil, err
+	}
+	e.end = &smartturn.Engine{Model: file, Runtime: runtime, Executor: cores}
+	return e, nil
+}
+
+// executor returns what shares the cores as the settings say.
+func (s *settings) executor() *budget.Executor {
+	x := &budget.Executor{Cores: s.Cores, Speculation: s.Ahead}
+	if s.Ahead == 0 {
+		x.Speculation = -1
+	}
+	return x
+}
+
+// recogniser returns the recogniser of the settings. cores may be nil.
+func (s *settings) recogniser(cores *budget.Executor, log *slog.Logger) (*whisper.Engine, error) {
+	store, err := s.store()
+	if err != nil {
+		return nil, err
+	}
+	file, err := modelFile(store, s.STT.Model)
+	return &whisper.Engine{
+		Model: file, Threads: s.STT.Threads, States: s.STT.States, Language: s.call().Language, Executor: cores, Log: log,
+	}, err
+}
+
+// model returns a chat model, with the settings, for so many conversations.
+func (s *settings) model(name string, conversations int, cores *budget.Executor, log *slog.Logger) (*llama.Engine, error) {
 	store, err := s.store()
 	if err != nil {
 		return nil, err
@@ -70,59 +120,44 @@ func (s *settings) engines(log *slog.Logger) (*engines, error) {
 	if err != nil {
 		return nil, err
 	}
-	llamaDir, err := store.LlamaDir(gpu)
+	dir, err := store.LlamaDir(gpu)
 	if err != nil {
 		return nil, err
-	}
-	library, err := store.ONNXRuntime()
-	if err != nil {
-		return nil, err
-	}
-	runtime, err := onnx.Start(library)
-	if err != nil {
-		return nil, err
-	}
-	var files [4]string
-	for i, name := range []string{s.STT.Model, s.LLM.Model, s.TTS.Voice, s.VAD.Model} {
-		if files[i], err = modelFile(store, name); err != nil {
-			return nil, err
-		}
-	}
-	cores := &budget.Executor{Cores: s.Cores, Speculation: s.Ahead}
-	if s.Ahead == 0 {
-		cores.Speculation = -1
-	}
-	var end *smartturn.Engine
-	if s.VAD.Turn != "" {
-		file, err := modelFile(store, s.VAD.Turn)
-		if err != nil {
-			return nil, err
-		}
-		end = &smartturn.Engine{Model: file, Runtime: runtime, Executor: cores}
 	}
 	layers := s.LLM.GPULayers
 	if gpu == native.NoGPU {
 		layers = 0
 	}
-	conversations := s.LLM.Conversations
-	if conversations == 0 {
-		conversations = s.Calls.Max
+	file, err := modelFile(store, name)
+	return &llama.Engine{
+		LibDir: dir, Model: file, Threads: threads(s.LLM.Threads), ContextTokens: s.LLM.Context, Conversations: conversations,
+		GPULayers: layers, Devices: s.LLM.Devices, TensorSplit: s.LLM.Split, Executor: cores, IdleBytes: orNone(s.LLM.Idle), Log: log,
+	}, err
+}
+
+// voice returns the voice of the settings. cores may be nil.
+func (s *settings) voice(cores *budget.Executor, log *slog.Logger) (*piper.Engine, error) {
+	file, runtime, err := s.onnx(s.TTS.Voice)
+	return &piper.Engine{
+		Model: file, Runtime: runtime, Speaker: s.TTS.Speaker, Threads: s.TTS.Threads, CacheBytes: orNone(s.TTS.Cache), Executor: cores, Log: log,
+	}, err
+}
+
+// onnx returns the file of a model and what runs it.
+func (s *settings) onnx(name string) (file string, runtime *onnx.Runtime, err error) {
+	store, err := s.store()
+	if err != nil {
+		return "", nil, err
 	}
-	return &engines{
-		executor: cores,
-		stt: &whisper.Engine{
-			Model: files[0], Threads: s.STT.Threads, States: s.STT.States, Language: s.call().Language, Executor: cores, Log: log,
-		},
-		llm: &llama.Engine{
-			LibDir: llamaDir, Model: files[1], Threads: threads(s.LLM.Threads), ContextTokens: s.LLM.Context,
-			Conversations: conversations, GPULayers: layers, Devices: s.LLM.Devices, TensorSplit: s.LLM.Split, Executor: cores, IdleBytes: orNone(s.LLM.Idle), Log: log,
-		},
-		tts: &piper.Engine{
-			Model: files[2], Runtime: runtime, Speaker: s.TTS.Speaker, Threads: s.TTS.Threads, CacheBytes: orNone(s.TTS.Cache), Executor: cores, Log: log,
-		},
-		vad: &silero.Engine{Model: files[3], Runtime: runtime},
-		end: end,
-	}, nil
+	library, err := store.ONNXRuntime()
+	if err != nil {
+		return "", nil, err
+	}
+	if runtime, err = onnx.Start(library); err != nil {
+		return "", nil, err
+	}
+	file, err = modelFile(store, name)
+	return file, runtime, err
 }
 
 // modelFile returns the file of a model that a setting names: a path, or a name that the store knows.
