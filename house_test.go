@@ -46,7 +46,7 @@ var house = map[string][]string{
 	"native/setup":      {"native", "native/console"},
 	"native/nativetest": {"native"},
 
-	"native/onnx/onnxtest": {},
+	"native/onnx/onnxtest": {"native/nativetest", "native/onnx"},
 
 	"cmd/riposte": {
 		"audio", "audio/silero", "audio/smartturn", "bench", "budget", "caller", "llm", "llm/llama", "native", "native/console", "native/onnx", "pipeline",

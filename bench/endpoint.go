@@ -190,9 +190,6 @@ func (s silence) decision(keep func(*endpoint.Signals), p endpoint.Policy) time.
 	}
 }
 
-// maybe is the silence after which evidence is looked for, as in a call.
-const maybe = 3 * audio.VADFrame * time.Second / audio.SpeechRate
-
 // silences finds the silences of a clip.
 func (b *Endpoint) silences(ctx context.Context, c Clip) ([]silence, error) {
 	pcm, err := c.room()
@@ -204,7 +201,7 @@ func (b *Endpoint) silences(ctx context.Context, c Clip) ([]silence, error) {
 		return nil, err
 	}
 	defer vad.Close()
-	ends := audio.Endpointer{Eager: maybe, Silence: time.Hour}
+	ends := audio.Endpointer{Eager: audio.Eager, Silence: time.Hour}
 	inside := slices.Contains(c.Kinds, "pause") || slices.Contains(c.Kinds, "briefpause")
 	var out []silence
 	for from := 0; from+audio.VADFrame <= len(pcm); from += audio.VADFrame {
@@ -250,7 +247,7 @@ func (b *Endpoint) look(ctx context.Context, speech audio.PCM) (silence, error) 
 			return s, err
 		}
 		s.report.Sound, s.report.Signals.Sound = p, endpoint.Likely(p)
-		s.soundAt = maybe + time.Since(began)
+		s.soundAt = audio.Eager + time.Since(began)
 	}
 	began = time.Now()
 	stream := b.STT.Listen(stt.Options{Language: "en", Heard: func(stt.Hypothesis) {}})
@@ -260,7 +257,7 @@ func (b *Endpoint) look(ctx context.Context, speech audio.PCM) (silence, error) 
 	if err != nil {
 		return s, err
 	}
-	s.report.Signals.Text, s.textAt = t.Text, maybe+time.Since(began)
+	s.report.Signals.Text, s.textAt = t.Text, audio.Eager+time.Since(began)
 	reading, err := b.LLM.Read(ctx, llm.Request{Conversation: "bench", Messages: []llm.Message{
 		{Role: llm.System, Text: b.Instructions}, {Role: llm.User, Text: t.Text},
 	}})
@@ -271,6 +268,6 @@ func (b *Endpoint) look(ctx context.Context, speech audio.PCM) (silence, error) 
 	if reading.Over > 0 {
 		s.report.Signals.Over = endpoint.Likely(reading.Over)
 	}
-	s.overAt = maybe + time.Since(began)
+	s.overAt = audio.Eager + time.Since(began)
 	return s, nil
 }

@@ -22,6 +22,3 @@ func Likely(p float32) Probability {
 	q := min(max(float64(p), 0.01), 0.99)
 	return Probability{known: true, odds: math.Log(q / (1 - q))}
 }
-
-// Known reports whether there is anything.
-func (p Probability) Known() bool { return p.known }

@@ -166,14 +166,3 @@ type Reading struct {
 	Cached int     // Those of them that did not have to be computed again.
 	Over   float32 // The probability, by the model, that the last message is complete as it stands.
 }
-
-// GeneratorFunc lets a function be a Generator that reads nothing ahead.
-type GeneratorFunc func(ctx context.Context, r Request) iter.Seq2[Piece, error]
-
-// Generate calls f.
-func (f GeneratorFunc) Generate(ctx context.Context, r Request) iter.Seq2[Piece, error] {
-	return f(ctx, r)
-}
-
-// Read does nothing.
-func (f GeneratorFunc) Read(context.Context, Request) (Reading, error) { return Reading{}, nil }

@@ -36,14 +36,10 @@ type ear struct {
 	received time.Time // and when its frame got here.
 }
 
-// eager is the silence after which the closing pass begins, on the chance that the turn is over: three frames. A pass takes
-// longer than the wait that is left, so it cannot begin too soon; in the middle of a sentence silence this long is rare.
-const eager = 3 * audio.VADFrame * time.Second / audio.SpeechRate
-
 func newEar(vad audio.VAD, keep time.Duration) *ear {
 	return &ear{
 		vad:   vad,
-		ends:  audio.Endpointer{Eager: eager},
+		ends:  audio.Endpointer{Eager: audio.Eager},
 		tape:  audio.NewTape(audio.SpeechRate, keep),
 		clock: audio.NewClock(audio.SpeechRate),
 	}

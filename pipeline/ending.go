@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"slices"
 	"time"
 
 	"riposte/budget"
@@ -28,11 +29,7 @@ func (l *listener) end() *ending {
 	if len(l.live.all()) > 0 {
 		return e // it is not known yet what the caller will have heard of the last answer
 	}
-	replaces := ""
-	if l.resumes != nil {
-		replaces = l.resumes.item
-	}
-	before := l.history.messages(l.settings.Instructions, replaces)
+	before := l.history.messages(l.settings.Instructions, l.replaces())
 	if tries := l.limits.Guesses - l.spent.tries; tries > 0 && d.Respond && !l.isDraining() {
 		e.guess = &guess{session: l.Session, ctx: l.ctx, settings: l.settings, before: before, due: l.due(budget.LLM), tries: tries}
 	}
@@ -43,7 +40,7 @@ func (l *listener) end() *ending {
 		<-e.pass.done
 		if e.pass.err == nil && e.pass.transcript.Text != "" {
 			text := e.pass.transcript.Text
-			e.evidence.ask(l.Session, append(before[:len(before):len(before)], llm.Message{Role: llm.User, Text: text}))
+			e.evidence.ask(l.Session, append(slices.Clip(before), llm.Message{Role: llm.User, Text: text}))
 			e.guess.try(text)
 		}
 		return nil

@@ -2,10 +2,11 @@
 //
 //	Call.Receive -> listen (VAD, end of turn, STT) -> turns -> think (LLM) -> clauses -> speak (TTS) -> sounds -> play -> Call.Send
 //
-// listen is in listener.go, utterance.go, hearing.go and ear.go; think in mind.go and clause.go; speak in mouth.go; play in
-// player.go. The recogniser hears the caller from the first sound on; what it makes of that in the meantime goes to follow, in
-// reader.go, which has the model read ahead. Its closing pass begins beside the silence that may end a turn, and think waits
-// for its words.
+// listen is in listener.go and utterance.go, on top of ear.go; think in mind.go, draft.go and clause.go; speak in mouth.go; play
+// in player.go. The recogniser hears the caller from the first sound on (hearing.go); what it makes of that in the meantime goes to
+// follow, in reader.go, which has the model read ahead. A silence that may end the turn begins an ending (ending.go): a closing
+// pass, whose words think waits for, and an answer on the chance that they are all (guess.go). Speech over an answer is a
+// challenge (challenge.go), during which play holds what it has (floor.go).
 //
 // A clause or a sound may also be the beginning or the end of an answer, which so pass through every stage in their order.
 // Each item knows its turn. Nothing but cancellation goes the other way, as the cause of a turn's context, and the last hop

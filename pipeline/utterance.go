@@ -196,8 +196,7 @@ func (l *listener) take(clock *budget.Turn, respond bool) error {
 	l.hearing.end(l.Session, l.ending.pass)
 	l.ending.evidence.stop()
 	l.hearing, l.ending, l.spent, l.prompts = nil, nil, speculation{}, 0
-	if l.resumes != nil {
-		t.replaces = l.resumes.item
+	if t.replaces = l.replaces(); t.replaces != "" {
 		l.history.remove(t.replaces)
 		l.resumes.hearing.stop() // it is heard again, as part of this turn
 		if err := l.Call.Send(l.ctx, transport.Removed{Item: t.replaces}); err != nil {
@@ -225,11 +224,15 @@ func (l *listener) begin() {
 	l.item = newID("item")
 	l.hearing = l.hear(l.item, l.ear.from, l.settings)
 	l.hearing.feed(l.ear.tape)
-	u := utterance{item: l.item, settings: l.settings}
-	if l.resumes != nil {
-		u.replaces = l.resumes.item
+	l.saying.begin(utterance{item: l.item, replaces: l.replaces(), settings: l.settings})
+}
+
+// replaces returns the item that what is being said takes in; empty when it stands for itself.
+func (l *listener) replaces() string {
+	if l.resumes == nil {
+		return ""
 	}
-	l.saying.begin(u)
+	return l.resumes.item
 }
 
 // again hears the item anew, from the ear's from on.

@@ -1,7 +1,6 @@
 package echo
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -11,7 +10,7 @@ import (
 	"riposte/audio"
 	"riposte/audio/silero"
 	"riposte/native/nativetest"
-	"riposte/native/onnx"
+	"riposte/native/onnx/onnxtest"
 )
 
 // corpusVar names the environment variable that holds a folder with speech; see folder.
@@ -28,13 +27,7 @@ type heard struct {
 // vad loads the real VAD, or skips where it is not on this machine.
 func vad(t testing.TB) *silero.Engine {
 	t.Helper()
-	rt, err := onnx.Start(nativetest.ONNXRuntime(t))
-	if errors.Is(err, onnx.ErrUnavailable) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	rt := onnxtest.Runtime(t)
 	e := &silero.Engine{Model: nativetest.File(t, "silero-vad"), Runtime: rt}
 	if err := e.Open(t.Context()); err != nil {
 		t.Fatal(err)

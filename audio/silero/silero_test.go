@@ -15,6 +15,7 @@ import (
 	"riposte/audio"
 	"riposte/native/nativetest"
 	"riposte/native/onnx"
+	"riposte/native/onnx/onnxtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -22,13 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // open loads the real network, or skips where it is not on this machine.
 func open(t testing.TB) *Engine {
 	t.Helper()
-	rt, err := onnx.Start(nativetest.ONNXRuntime(t))
-	if errors.Is(err, onnx.ErrUnavailable) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	rt := onnxtest.Runtime(t)
 	e := &Engine{Model: nativetest.File(t, "silero-vad"), Runtime: rt}
 	if err := e.Open(t.Context()); err != nil {
 		t.Fatal(err)

@@ -157,7 +157,7 @@ func TestFirstCall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	back, err := base.Transcribe(t.Context(), pcm, stt.Options{Language: "en"})
+	back, err := stt.Transcribe(t.Context(), &base, pcm, stt.Options{Language: "en"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"log/slog"
 	"slices"
 	"strings"
@@ -10,7 +9,7 @@ import (
 
 	"riposte/audio"
 	"riposte/native/nativetest"
-	"riposte/native/onnx"
+	"riposte/native/onnx/onnxtest"
 	"riposte/stt"
 	"riposte/stt/wer"
 	"riposte/stt/whisper"
@@ -52,7 +51,7 @@ func TestWordsAreHeardWhereTheVoiceSaysThatTheyEnd(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			heard, err := base.Transcribe(t.Context(), pcm, stt.Options{Language: "en"})
+			heard, err := stt.Transcribe(t.Context(), base, pcm, stt.Options{Language: "en"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,14 +76,8 @@ func TestWordsAreHeardWhereTheVoiceSaysThatTheyEnd(t *testing.T) {
 // repeatable returns a voice without noise, which speaks a text the same way each time.
 func repeatable(t *testing.T) *piper.Engine {
 	t.Helper()
-	library, model := nativetest.ONNXRuntime(t), nativetest.File(t, "piper-en_us-joe-medium")
-	rt, err := onnx.Start(library)
-	if errors.Is(err, onnx.ErrUnavailable) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := nativetest.File(t, "piper-en_us-joe-medium")
+	rt := onnxtest.Runtime(t)
 	voice := &piper.Engine{Model: model, Runtime: rt, NoiseScale: -1, NoiseWidth: -1, Log: slog.New(slog.DiscardHandler)}
 	if err := voice.Open(t.Context()); err != nil {
 		t.Fatal(err)

@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"sync"
 
-	"riposte/audio"
 	"riposte/audio/mel"
 	"riposte/budget"
 	"riposte/stt"
@@ -110,11 +109,6 @@ func (e *Engine) start(do func()) bool {
 	}
 	e.passes.Go(do)
 	return true
-}
-
-// Transcribe hears a whole recording at once.
-func (e *Engine) Transcribe(ctx context.Context, speech audio.PCM, o stt.Options) (stt.Transcript, error) {
-	return stt.Transcribe(ctx, e, speech, o)
 }
 
 // easy is how much speech, in samples, is heard in one go before it is cut at its pauses.

@@ -42,7 +42,7 @@ func TestTranscribe(t *testing.T) {
 		{"music", clip(t, "testdata/noise_brahms.flac"), ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := e.Transcribe(t.Context(), tt.speech, stt.Options{Language: "en"})
+			got, err := stt.Transcribe(t.Context(), e, tt.speech, stt.Options{Language: "en"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -59,7 +59,7 @@ func TestTranscribe(t *testing.T) {
 // TestShort hears a third of a second out of the middle of a word: whatever it is taken for, it is short.
 func TestShort(t *testing.T) {
 	e := open(t, &Engine{})
-	got, err := e.Transcribe(t.Context(), jfk(t)[audio.SpeechRate/2:][:audio.SpeechRate*3/10], stt.Options{})
+	got, err := stt.Transcribe(t.Context(), e, jfk(t)[audio.SpeechRate/2:][:audio.SpeechRate*3/10], stt.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestLongLosesNothing(t *testing.T) {
 	p := jfk(t)
 	long := append(append(append(audio.PCM{}, p...), p...), p...)
 	long = append(long, make(audio.PCM, 2*audio.SpeechRate)...)
-	got, err := e.Transcribe(t.Context(), long, stt.Options{})
+	got, err := stt.Transcribe(t.Context(), e, long, stt.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestNothingStays(t *testing.T) {
 			if round == 1 {
 				s = sizes[len(sizes)-1-i]
 			}
-			got, err := e.Transcribe(t.Context(), p[:s*audio.SpeechRate], stt.Options{})
+			got, err := stt.Transcribe(t.Context(), e, p[:s*audio.SpeechRate], stt.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -118,12 +118,12 @@ func TestCancel(t *testing.T) {
 			ended <- time.Now()
 			end(hungUp)
 		})
-		_, err := e.Transcribe(ctx, speech, stt.Options{})
+		_, err := stt.Transcribe(ctx, e, speech, stt.Options{})
 		late := time.Since(<-ended)
 		if !errors.Is(err, hungUp) {
 			t.Fatalf("ended after %v: error %v, want the cause", after, err)
 		}
-		got, err := e.Transcribe(t.Context(), speech[:audio.SpeechRate*2], stt.Options{})
+		got, err := stt.Transcribe(t.Context(), e, speech[:audio.SpeechRate*2], stt.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +133,7 @@ func TestCancel(t *testing.T) {
 			t.Errorf("ended after %v: returned %v later, recogniser free %v later", after, late, got.Queued)
 		}
 	}
-	got, err := e.Transcribe(t.Context(), speech, stt.Options{})
+	got, err := stt.Transcribe(t.Context(), e, speech, stt.Options{})
 	if err != nil || !sameWords(got.Text, jfkWords) {
 		t.Errorf("after the cancels: %q, %v", got.Text, err)
 	}
@@ -143,11 +143,11 @@ func TestCancelWhileQueued(t *testing.T) {
 	e := open(t, &Engine{States: 1})
 	ctx, end := context.WithCancel(t.Context())
 	var busy sync.WaitGroup
-	busy.Go(func() { e.Transcribe(ctx, jfk(t), stt.Options{}) })
+	busy.Go(func() { stt.Transcribe(ctx, e, jfk(t), stt.Options{}) })
 	time.Sleep(20 * time.Millisecond) // In most runs the first is being heard by now; the test holds either way.
 	late, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer cancel()
-	if _, err := e.Transcribe(late, jfk(t), stt.Options{}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := stt.Transcribe(late, e, jfk(t), stt.Options{}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error %v, want the deadline's", err)
 	}
 	end()
@@ -160,7 +160,7 @@ func TestShared(t *testing.T) {
 	speech := jfk(t)
 	for range 4 {
 		all.Go(func() {
-			got, err := e.Transcribe(t.Context(), speech, stt.Options{})
+			got, err := stt.Transcribe(t.Context(), e, speech, stt.Options{})
 			if err != nil || !sameWords(got.Text, jfkWords) {
 				t.Errorf("heard %q, %v", got.Text, err)
 			}
@@ -176,10 +176,10 @@ func TestNothingGrows(t *testing.T) {
 	round := func(n int) {
 		for i := range n {
 			ctx, end := context.WithTimeout(t.Context(), time.Duration(i%10)*5*time.Millisecond)
-			e.Transcribe(ctx, speech, stt.Options{Prompt: "fellow Americans"})
+			stt.Transcribe(ctx, e, speech, stt.Options{Prompt: "fellow Americans"})
 			end()
 		}
-		if _, err := e.Transcribe(t.Context(), speech[:audio.SpeechRate*2], stt.Options{}); err != nil {
+		if _, err := stt.Transcribe(t.Context(), e, speech[:audio.SpeechRate*2], stt.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		runtime.GC()
@@ -220,7 +220,7 @@ func status(t *testing.T, key string) int {
 
 func TestClose(t *testing.T) {
 	var never Engine
-	if _, err := never.Transcribe(t.Context(), jfk(t), stt.Options{}); !errors.Is(err, ErrClosed) {
+	if _, err := stt.Transcribe(t.Context(), &never, jfk(t), stt.Options{}); !errors.Is(err, ErrClosed) {
 		t.Errorf("never opened: error %v", err)
 	}
 	if err := never.Close(); err != nil {
@@ -230,7 +230,7 @@ func TestClose(t *testing.T) {
 	failed := make(chan error, 2)
 	for range 2 { // One to be heard and one to wait.
 		go func() {
-			_, err := e.Transcribe(context.Background(), jfk(t), stt.Options{})
+			_, err := stt.Transcribe(context.Background(), e, jfk(t), stt.Options{})
 			failed <- err
 		}()
 	}
@@ -260,7 +260,7 @@ func TestOpenEnded(t *testing.T) {
 
 func TestLanguage(t *testing.T) {
 	e := open(t, &Engine{})
-	if _, err := e.Transcribe(t.Context(), jfk(t), stt.Options{Language: "de"}); !errors.Is(err, ErrLanguage) {
+	if _, err := stt.Transcribe(t.Context(), e, jfk(t), stt.Options{Language: "de"}); !errors.Is(err, ErrLanguage) {
 		t.Errorf("German by an English-only model: error %v", err)
 	}
 	german := &Engine{Model: e.Model, Language: "de"}
@@ -272,14 +272,14 @@ func TestLanguage(t *testing.T) {
 func TestLanguageFoundOut(t *testing.T) {
 	e := open(t, &Engine{Model: nativetest.File(t, "whisper-base"), States: 1})
 	for range 2 { // The second time the ear has heard speech of another length before.
-		got, err := e.Transcribe(t.Context(), jfk(t), stt.Options{})
+		got, err := stt.Transcribe(t.Context(), e, jfk(t), stt.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got.Language != "en" || !sameWords(got.Text, jfkWords) {
 			t.Errorf("heard %q in %q", got.Text, got.Language)
 		}
-		if _, err := e.Transcribe(t.Context(), clip(t, "testdata/lj_0002.flac"), stt.Options{}); err != nil {
+		if _, err := stt.Transcribe(t.Context(), e, clip(t, "testdata/lj_0002.flac"), stt.Options{}); err != nil {
 			t.Fatal(err)
 		}
 	}

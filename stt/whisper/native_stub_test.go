@@ -14,7 +14,7 @@ func TestUnavailable(t *testing.T) {
 	if err := e.Open(t.Context()); !errors.Is(err, ErrUnavailable) {
 		t.Errorf("open: error %v", err)
 	}
-	if _, err := e.Transcribe(t.Context(), nil, stt.Options{}); !errors.Is(err, ErrClosed) {
+	if _, err := stt.Transcribe(t.Context(), e, nil, stt.Options{}); !errors.Is(err, ErrClosed) {
 		t.Errorf("transcribe: error %v", err)
 	}
 	if err := e.Close(); err != nil {

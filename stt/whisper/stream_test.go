@@ -247,7 +247,7 @@ func TestStopped(t *testing.T) {
 	e := open(t, &Engine{States: 1, Executor: &budget.Executor{Cores: 1}, Window: FullWindow})
 	speech, hungUp := jfk(t), errors.New("hung up")
 	began := time.Now()
-	if _, err := e.Transcribe(t.Context(), speech, stt.Options{}); err != nil {
+	if _, err := stt.Transcribe(t.Context(), e, speech, stt.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	whole := time.Since(began)
@@ -255,7 +255,7 @@ func TestStopped(t *testing.T) {
 		ctx, end := context.WithCancelCause(t.Context())
 		var ended time.Time
 		stop := time.AfterFunc(time.Duration(part*float64(whole)), func() { ended = time.Now(); end(hungUp) })
-		_, err := e.Transcribe(ctx, speech, stt.Options{})
+		_, err := stt.Transcribe(ctx, e, speech, stt.Options{})
 		if stop.Stop() {
 			t.Logf("at %.2f: it was faster", part)
 			continue

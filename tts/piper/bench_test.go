@@ -8,6 +8,7 @@ import (
 
 	"riposte/audio"
 	"riposte/native/nativetest"
+	"riposte/native/onnx/onnxtest"
 	"riposte/tts"
 )
 
@@ -25,7 +26,7 @@ var clauses = []struct {
 // BenchmarkSpeak reports the time to the first sound and the share of real time that a clause takes.
 func BenchmarkSpeak(b *testing.B) {
 	for _, threads := range []int{1, 2} {
-		e := &Engine{Model: nativetest.File(b, realVoice), Runtime: startRuntime(b), Threads: threads, Log: quiet()}
+		e := &Engine{Model: nativetest.File(b, realVoice), Runtime: onnxtest.Runtime(b), Threads: threads, Log: quiet()}
 		openEngine(b, e)
 		for _, c := range clauses {
 			b.Run(fmt.Sprintf("threads=%d/words=%d", threads, c.words), func(b *testing.B) {
@@ -54,7 +55,7 @@ func BenchmarkSpeak(b *testing.B) {
 
 // BenchmarkOpen reports how long a voice takes to be ready.
 func BenchmarkOpen(b *testing.B) {
-	rt := startRuntime(b)
+	rt := onnxtest.Runtime(b)
 	for b.Loop() {
 		e := &Engine{Model: nativetest.File(b, realVoice), Runtime: rt, Log: quiet()}
 		if err := e.Open(b.Context()); err != nil {

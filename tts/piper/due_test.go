@@ -10,6 +10,7 @@ import (
 
 	"riposte/audio"
 	"riposte/budget"
+	"riposte/native/onnx/onnxtest"
 	"riposte/tts"
 )
 
@@ -48,7 +49,7 @@ func TestSoundIsDueWhenTheLastHasBeenPlayed(t *testing.T) {
 func openTiny(t testing.TB, x *budget.Executor, cacheBytes int) *Engine {
 	t.Helper()
 	e := &Engine{
-		Model: writeVoice(t, tiny().Bytes(), tinyJSON()), Runtime: startRuntime(t), Log: quiet(), Executor: x, CacheBytes: cacheBytes, NoiseScale: -1, NoiseWidth: -1,
+		Model: writeVoice(t, tiny().Bytes(), tinyJSON()), Runtime: onnxtest.Runtime(t), Log: quiet(), Executor: x, CacheBytes: cacheBytes, NoiseScale: -1, NoiseWidth: -1,
 	}
 	openEngine(t, e)
 	return e

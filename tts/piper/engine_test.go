@@ -21,6 +21,7 @@ import (
 	"riposte/audio"
 	"riposte/native/nativetest"
 	"riposte/native/onnx"
+	"riposte/native/onnx/onnxtest"
 	"riposte/tts"
 )
 
@@ -30,18 +31,6 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const realVoice = "piper-en_us-joe-medium"
 
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
-
-func startRuntime(t testing.TB) *onnx.Runtime {
-	t.Helper()
-	rt, err := onnx.Start(nativetest.ONNXRuntime(t))
-	if errors.Is(err, onnx.ErrUnavailable) {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rt
-}
 
 func openEngine(t testing.TB, e *Engine) {
 	t.Helper()
@@ -61,7 +50,7 @@ func openEngine(t testing.TB, e *Engine) {
 // openReal opens the real voice; without noise it says the same text the same way each time.
 func openReal(t testing.TB, noise bool) *Engine {
 	t.Helper()
-	e := &Engine{Model: nativetest.File(t, realVoice), Runtime: startRuntime(t), Log: quiet()}
+	e := &Engine{Model: nativetest.File(t, realVoice), Runtime: onnxtest.Runtime(t), Log: quiet()}
 	if !noise {
 		e.NoiseScale, e.NoiseWidth = -1, -1
 	}
@@ -300,7 +289,7 @@ func heap() uint64 {
 }
 
 func TestUncutVoicesAreSpokenWhole(t *testing.T) {
-	rt := startRuntime(t)
+	rt := onnxtest.Runtime(t)
 	var log bytes.Buffer
 	for name, model := range map[string][]byte{"no cut": withoutUpsampling().Bytes(), "a decoder that looks far": seeing(60).Bytes()} {
 		log.Reset()
@@ -319,7 +308,7 @@ func TestUncutVoicesAreSpokenWhole(t *testing.T) {
 }
 
 func TestOpenNamesWhatIsWrong(t *testing.T) {
-	rt := startRuntime(t)
+	rt := onnxtest.Runtime(t)
 	model := tiny().Bytes()
 	with := func(key string, value any) map[string]any {
 		d := tinyJSON()
@@ -362,7 +351,7 @@ func TestOpenNamesWhatIsWrong(t *testing.T) {
 }
 
 func TestSpeakersHaveNames(t *testing.T) {
-	rt := startRuntime(t)
+	rt := onnxtest.Runtime(t)
 	model := writeVoice(t, tiny().Bytes(), tinyJSON())
 	for name, want := range map[string]int64{"": 0, "ann": 0, "bob": 1, "1": 1} {
 		e := &Engine{Model: model, Runtime: rt, Speaker: name, Log: quiet()}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"riposte/audio"
+	"riposte/native/onnx/onnxtest"
 	"riposte/tts"
 )
 
@@ -13,7 +14,7 @@ func TestAnyRate(t *testing.T) {
 	for _, rate := range []int{8000, 16000, 22050, 44100, 48000} {
 		description := tinyJSON()
 		description["audio"] = map[string]any{"sample_rate": rate}
-		e := &Engine{Model: writeVoice(t, tiny().Bytes(), description), Runtime: startRuntime(t), Log: quiet(), Pause: 100 * time.Millisecond, Speaker: "bob"}
+		e := &Engine{Model: writeVoice(t, tiny().Bytes(), description), Runtime: onnxtest.Runtime(t), Log: quiet(), Pause: 100 * time.Millisecond, Speaker: "bob"}
 		openEngine(t, e)
 		if e.Rate() != rate || e.net.decoder == nil {
 			t.Errorf("a voice of %d hertz has %d, in windows: %v", rate, e.Rate(), e.net.decoder != nil)

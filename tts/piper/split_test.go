@@ -128,7 +128,7 @@ func FuzzFindCuts(f *testing.F) {
 
 // TestWindowsEqualTheWhole compares windows of the tiny voice with what its whole graph says, for both of its speakers.
 func TestWindowsEqualTheWhole(t *testing.T) {
-	rt := startRuntime(t)
+	rt := onnxtest.Runtime(t)
 	e := &Engine{Model: writeVoice(t, tiny().Bytes(), tinyJSON()), Runtime: rt, NoiseScale: -1, Log: quiet()}
 	openEngine(t, e)
 	if e.net.flow == nil || e.net.decoder == nil || e.net.hop != tinyHop {
@@ -188,7 +188,7 @@ func TestWindowsGrow(t *testing.T) {
 // A decoder that looks further than most is given more to hear.
 func TestOverlapFitsTheDecoder(t *testing.T) {
 	for reach, want := range map[int64]int{1: overlaps[0], 12: overlaps[1], 20: overlaps[2]} {
-		e := &Engine{Model: writeVoice(t, seeing(reach).Bytes(), tinyJSON()), Runtime: startRuntime(t), NoiseScale: -1, Log: quiet()}
+		e := &Engine{Model: writeVoice(t, seeing(reach).Bytes(), tinyJSON()), Runtime: onnxtest.Runtime(t), NoiseScale: -1, Log: quiet()}
 		openEngine(t, e)
 		if e.net.decoder == nil || e.net.overlap != want {
 			t.Errorf("a decoder that looks %d frames far hears %d (whole: %v), want %d", reach, e.net.overlap, e.net.decoder == nil, want)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"riposte/audio"
+	"riposte/native/onnx/onnxtest"
 	"riposte/tts"
 )
 
@@ -207,7 +208,7 @@ func TestWordsKeepPace(t *testing.T) {
 // A voice that does not know says so once and tells nothing.
 func TestVoicesThatDoNotKnowTheirWords(t *testing.T) {
 	var log bytes.Buffer
-	e := &Engine{Model: writeVoice(t, tiny().Bytes(), tinyJSON()), Runtime: startRuntime(t), Log: slog.New(slog.NewTextHandler(&log, nil))}
+	e := &Engine{Model: writeVoice(t, tiny().Bytes(), tinyJSON()), Runtime: onnxtest.Runtime(t), Log: slog.New(slog.NewTextHandler(&log, nil))}
 	openEngine(t, e)
 	for range 2 {
 		say(t, e, "Good morning.", tts.Options{Words: func(w tts.Word) { t.Errorf("told %+v", w) }})
@@ -220,7 +221,7 @@ func TestVoicesThatDoNotKnowTheirWords(t *testing.T) {
 // The tiny voice that counts its frames has one for every id, so that all places are known.
 func TestWordsAreCountedInFrames(t *testing.T) {
 	for _, whole := range []bool{false, true} {
-		e := &Engine{Model: writeVoice(t, timed().Bytes(), tinyJSON()), Runtime: startRuntime(t), Whole: whole, Log: quiet()}
+		e := &Engine{Model: writeVoice(t, timed().Bytes(), tinyJSON()), Runtime: onnxtest.Runtime(t), Whole: whole, Log: quiet()}
 		openEngine(t, e)
 		if !e.net.timed {
 			t.Fatal("it does not know its words")
