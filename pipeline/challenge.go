@@ -163,8 +163,14 @@ func (l *listener) giveBack() error {
 	l.challenge = nil
 	l.drop()
 	l.ear.ends.Reset()
-	if !l.floor.release() {
+	return l.free()
+}
+
+// free lets an answer go on that is held.
+func (l *listener) free() error {
+	if _, _, held := l.floor.held(); !held {
 		return nil
 	}
+	defer l.floor.release() // after the caller's side knows, and so before any sound
 	return l.Call.Send(l.ctx, transport.Released{})
 }

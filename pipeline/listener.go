@@ -218,10 +218,7 @@ func (l *listener) handOver(manual bool) error {
 		l.drop()
 		l.carries = true
 	}
-	if !l.floor.release() {
-		return nil
-	}
-	return l.Call.Send(l.ctx, transport.Released{})
+	return l.free()
 }
 
 func (l *listener) fault(ref, code, message string) error {
