@@ -20,6 +20,7 @@ var house = map[string][]string{
 	"llm":                {"budget"},
 	"stt":                {"audio", "budget"},
 	"tts":                {"audio", "budget"},
+	"scenario":           {},
 	"stt/wer":            {},
 	"llm/grammar":        {},
 	"llm/schema":         {"llm"},

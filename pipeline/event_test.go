@@ -6,42 +6,22 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"riposte/audio"
+	"riposte/scenario"
 	"riposte/transport"
 )
 
-// event is something that happened in a call, as scripts name it.
-type event struct {
-	at    time.Time
-	name  string
-	text  string
-	notes []string // What else can be said of it.
-}
-
-// eventNotes are the events that there are, with what can be said of each.
-var eventNotes = map[string][]string{
-	"speech": nil, "stopped": nil, "committed": nil, "removed": nil, "hypothesis": nil, "turn": nil, "unheard": nil,
-	"held": nil, "released": nil, "answer": nil, "words": nil, "sound": nil, "cleared": nil, "added": nil, "truncated": nil,
-	"done":    {"completed", "cancelled", "incomplete", "failed"},
-	"report":  {"met", "over", "failed", "continued"},
-	"guesses": {"0", "1", "2", "3", "stood", "fell"},
-	"fault":   {"commit_empty", "buffer_full", "too_many_turns", "active_response", "not_active", "invalid_value", "invalid_item_id"},
-	"end":     {"hung-up", "shutdown", "slow", "otherwise"},
-	"quiet":   nil,
-}
-
 // happened returns what has happened so far.
-func (p *play) happened() []event {
+func (p *play) happened() []scenario.Event {
 	p.phone.mu.Lock()
 	out := slices.Clone(p.phone.out)
 	p.phone.mu.Unlock()
-	var events []event
+	var events []scenario.Event
 	voiced := false // Sound of the answer has come since it began or went on.
 	for _, s := range out {
 		add := func(name, text string, notes ...string) {
-			events = append(events, event{s.at, name, text, notes})
+			events = append(events, scenario.Event{At: s.at, Name: name, Text: text, Notes: notes})
 		}
 		switch o := s.Outbound.(type) {
 		case transport.SpeechStarted:
@@ -91,7 +71,7 @@ func (p *play) happened() []event {
 		case transport.Truncated:
 			add("truncated", "")
 		case transport.Fault:
-			notes := slices.DeleteFunc(slices.Clone(eventNotes["fault"]), func(n string) bool { return !strings.Contains(o.Code, n) })
+			notes := slices.DeleteFunc(slices.Clone(scenario.Notes["fault"]), func(n string) bool { return !strings.Contains(o.Code, n) })
 			add("fault", o.Message, notes...)
 		}
 	}
@@ -102,25 +82,25 @@ func (p *play) happened() []event {
 }
 
 // ending returns how the call ended, as an event.
-func (p *play) ending() event {
+func (p *play) ending() scenario.Event {
 	note := "otherwise"
 	for n, err := range map[string]error{"hung-up": transport.ErrHungUp, "shutdown": transport.ErrShutdown, "slow": transport.ErrSlowReader} {
 		if errors.Is(p.err, err) {
 			note = n
 		}
 	}
-	return event{p.endedAt, "end", "", []string{note}}
+	return scenario.Event{At: p.endedAt, Name: "end", Notes: []string{note}}
 }
 
 // transcript tells what has happened, for whoever has to find out what is wrong.
 func (p *play) transcript() string {
 	var b strings.Builder
-	var last event
+	var last scenario.Event
 	for _, e := range p.happened() {
-		if last.at.IsZero() {
+		if last.At.IsZero() {
 			last = e
 		}
-		fmt.Fprintf(&b, "%8v %+8v %s %s %q\n", e.at.Sub(p.began), e.at.Sub(last.at), e.name, strings.Join(e.notes, " "), e.text)
+		fmt.Fprintf(&b, "%8v %+8v %s %s %q\n", e.At.Sub(p.began), e.At.Sub(last.At), e.Name, strings.Join(e.Notes, " "), e.Text)
 		last = e
 	}
 	return b.String()

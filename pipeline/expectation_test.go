@@ -3,135 +3,56 @@ package pipeline
 import (
 	"cmp"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
+	"riposte/scenario"
 	"riposte/transport"
 )
 
-// wanted is an event that a script speaks of.
-type wanted struct {
-	name  string
-	text  *string
-	notes []string
-}
-
-func (w wanted) String() string {
-	s := strings.Join(append([]string{w.name}, w.notes...), " ")
-	if w.text != nil {
-		s += fmt.Sprintf(" %q", *w.text)
+// expect is judged when it is known what happened.
+func (p *play) expect(e scenario.Expect) {
+	at, a := p.at, p.act
+	ref := a.end
+	if e.OfOnset {
+		ref = a.onset
 	}
-	return s
-}
-
-// find returns the first such event between two times, both included; a zero until is the end of the call.
-func (w wanted) find(events []event, since, until time.Time) (event, bool) {
-	for _, e := range events {
-		if w.fits(e) && !e.at.Before(since) && (until.IsZero() || !e.at.After(until)) {
-			return e, true
+	w := e.Event
+	if w.Name == "end" {
+		p.ends = true
+	}
+	p.deferred = append(p.deferred, func() {
+		since, until, within := a.onset, time.Time{}, time.Duration(0)
+		if e.After != nil {
+			since = ref.Add(*e.After)
 		}
-	}
-	return event{}, false
-}
-
-func (w wanted) fits(e event) bool {
-	return e.name == w.name && (w.text == nil || *w.text == e.text) &&
-		!slices.ContainsFunc(w.notes, func(n string) bool { return !slices.Contains(e.notes, n) })
-}
-
-func known(event string) bool {
-	_, ok := eventNotes[event]
-	return ok
-}
-
-// timing are the words that say when.
-var timing = []string{"within", "after", "for", "of"}
-
-// wanted reads an event.
-func (p *phrase) wanted() wanted {
-	w := wanted{name: p.word()}
-	notes := eventNotes[w.name]
-	if p.err == nil && !known(w.name) {
-		p.fail("%q is no event: known are %s", w.name, strings.Join(slices.Sorted(maps.Keys(eventNotes)), ", "))
-	}
-	for p.err == nil && len(p.tokens) > 0 && !slices.ContainsFunc(timing, p.sees) {
-		if p.sees("text") {
-			text := p.text()
-			w.text = &text
-			continue
+		if e.Within != nil {
+			within = *e.Within
+			until = ref.Add(within)
 		}
-		note := p.word()
-		if !slices.Contains(notes, note) {
-			p.fail("%q says nothing of %s: known are %s", note, w.name, strings.Join(slices.Sorted(slices.Values(notes)), ", "))
-		}
-		w.notes = append(w.notes, note)
-	}
-	return w
-}
-
-// expectLine says what has to happen, or must not, after the act before it.
-func expectLine(p *phrase) func(*play) {
-	at := p.at
-	no := p.takes("no")
-	w := p.wanted()
-	var after, within time.Duration
-	late, limited, onset := false, false, false
-	for p.err == nil && len(p.tokens) > 0 {
 		switch {
-		case !no && p.takes("after"):
-			after, late = p.duration(), true
-		case !no && p.takes("within"), no && p.takes("for"):
-			within, limited = p.duration(), true
-		case p.takes("of"):
-			p.expects("onset")
-			onset = true
+		case w.Name == scenario.Quiet:
+			p.quiet(at, ref, within)
+		case e.No:
+			if e, ok := w.Find(p.happened(), since, until); ok {
+				p.wrong(at, "%v came %v after the act", w, e.At.Sub(ref))
+			}
 		default:
-			p.fail("%q says nothing of when", p.tokens[0].text)
+			p.came(at, w, ref, since, until)
 		}
-	}
-	return func(y *play) {
-		a := y.act
-		ref := a.end
-		if onset {
-			ref = a.onset
-		}
-		if w.name == "end" {
-			y.ends = true
-		}
-		y.deferred = append(y.deferred, func() {
-			since, until := a.onset, time.Time{}
-			if late {
-				since = ref.Add(after)
-			}
-			if limited {
-				until = ref.Add(within)
-			}
-			switch {
-			case w.name == "quiet":
-				y.quiet(at, ref, within)
-			case no:
-				if e, ok := w.find(y.happened(), since, until); ok {
-					y.wrong(at, "%v came %v after the act", w, e.at.Sub(ref))
-				}
-			default:
-				y.came(at, w, ref, since, until)
-			}
-		})
-	}
+	})
 }
 
 // came checks that an event came between two times. ref is what times are told from.
-func (p *play) came(at string, w wanted, ref, since, until time.Time) {
+func (p *play) came(at string, w scenario.Wanted, ref, since, until time.Time) {
 	events := p.happened()
-	if _, ok := w.find(events, since, until); ok {
+	if _, ok := w.Find(events, since, until); ok {
 		return
 	}
 	var others []string
 	for _, e := range events {
-		if e.name == w.name && !e.at.Before(p.began) {
-			others = append(others, strings.TrimSpace(fmt.Sprintf("%v %s %q", e.at.Sub(ref), strings.Join(e.notes, " "), e.text)))
+		if e.Name == w.Name && !e.At.Before(p.began) {
+			others = append(others, strings.TrimSpace(fmt.Sprintf("%v %s %q", e.At.Sub(ref), strings.Join(e.Notes, " "), e.Text)))
 		}
 	}
 	p.wrong(at, "%v did not come in its time; of its kind came: %s", w, cmp.Or(strings.Join(others, ", "), "nothing"))

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"testing/synctest"
+
+	"riposte/scenario"
 )
 
 // However and whenever an answer is interrupted, the conversation holds what was played of it, to the word.
@@ -29,7 +31,7 @@ line dies %dms
 %s
 %s`, side, cough, r.IntN(7000), breaks, ends)
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			s, err := parseScript(fmt.Sprint(n), text)
+			s, err := scenario.Parse(fmt.Sprint(n), text)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,6 +12,7 @@ import (
 
 	"riposte/audio"
 	"riposte/budget"
+	"riposte/scenario"
 	"riposte/transport"
 )
 
@@ -65,10 +66,10 @@ func newPlay(t *testing.T) *play {
 }
 
 // run acts a script, and checks what holds in every call.
-func (p *play) run(s script) {
-	for _, step := range s.steps {
-		p.at = step.at
-		step.do(p)
+func (p *play) run(s scenario.Script) {
+	for _, line := range s.Lines {
+		p.at = line.At
+		p.does(line.Statement)
 	}
 	p.begin()
 	p.finish()
@@ -204,15 +205,14 @@ func (p *play) sends(in transport.Inbound) {
 	p.phone.in <- in
 }
 
-// speech returns the sound of a text. [600ms] in it is a pause.
-func (p *play) speech(text string, word time.Duration) (pcm audio.PCM) {
-	for w := range strings.FieldsSeq(text) {
-		if pause, ok := strings.CutPrefix(w, "["); ok {
-			d, _ := time.ParseDuration(strings.TrimSuffix(pause, "]")) // the parser has seen it
-			pcm = append(pcm, make(audio.PCM, audio.Samples(d, rate))...)
+// speech returns the sound of what is said.
+func (p *play) speech(said scenario.Speech, word time.Duration) (pcm audio.PCM) {
+	for _, u := range said {
+		if u.Word == "" {
+			pcm = append(pcm, make(audio.PCM, audio.Samples(u.Pause, rate))...)
 			continue
 		}
-		pcm = append(pcm, p.cast.lexicon.word(w, word)...)
+		pcm = append(pcm, p.cast.lexicon.word(u.Word, word)...)
 	}
 	return pcm
 }
@@ -229,11 +229,11 @@ func (p *play) latest() (transport.Response, bool) {
 }
 
 // waitFor is silent until something happens.
-func (p *play) waitFor(w wanted) {
+func (p *play) waitFor(w scenario.Wanted) {
 	since := p.act.onset
 	for began := time.Now(); ; {
 		synctest.Wait()
-		if _, ok := w.find(p.happened(), since, time.Time{}); ok {
+		if _, ok := w.Find(p.happened(), since, time.Time{}); ok {
 			return
 		}
 		if p.ended() || time.Since(began) > longestAnswer {

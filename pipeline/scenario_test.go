@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"riposte/scenario"
 )
 
 // Each script in testdata is a conversation that goes as it says. testdata/README.md is their language.
@@ -20,7 +22,7 @@ func TestScenarios(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := parseScript(file, string(text))
+			s, err := scenario.Parse(file, string(text))
 			if err != nil {
 				t.Fatal(err)
 			}

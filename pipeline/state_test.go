@@ -7,116 +7,64 @@ import (
 	"testing/synctest"
 
 	"riposte/llm"
+	"riposte/scenario"
 )
 
-// nowLine says how things stand at this moment.
-func nowLine(p *phrase) func(*play) {
-	if p.sees("number") {
-		n := p.number()
-		if len(p.tokens) > 0 {
-			if one, ok := strings.CutSuffix(p.tokens[0].text, "s"); ok && !known(p.tokens[0].text) && known(one) {
-				p.tokens[0].text = one
+// stands checks how things stand at this moment.
+func (p *play) stands(s scenario.Statement) bool {
+	synctest.Wait()
+	switch s := s.(type) {
+	case scenario.Happened:
+		got := 0
+		for _, e := range p.happened() {
+			if s.Event.Fits(e) {
+				got++
 			}
 		}
-		w := p.wanted()
-		return func(y *play) {
-			synctest.Wait()
-			got := 0
-			for _, e := range y.happened() {
-				if w.fits(e) {
-					got++
-				}
-			}
-			if got != n {
-				y.wrong(y.at, "%v happened %d times, want %d", w, got, n)
+		if got != s.Times {
+			p.wrong(p.at, "%v happened %d times, want %d", s.Event, got, s.Times)
+		}
+	case scenario.Holds:
+		p.same("the conversation holds", p.session.history.messages("", ""), s.Messages)
+	case scenario.Read:
+		p.cast.mu.Lock()
+		defer p.cast.mu.Unlock()
+		var got []llm.Message
+		if n := len(p.cast.prompts); n > 0 {
+			got = p.cast.prompts[n-1]
+		}
+		if len(s.Messages) > 0 && s.Messages[0].Role != string(llm.System) && len(got) > 0 {
+			got = got[1:]
+		}
+		p.same("the model read", got, s.Messages)
+	case scenario.Played:
+		if r, ok := p.latest(); ok {
+			if got := strings.Join(p.phone.played(r.ID), " "); got != s.Text {
+				p.wrong(p.at, "%q was played, want %q", got, s.Text)
 			}
 		}
+	case scenario.Asked:
+		p.cast.mu.Lock()
+		defer p.cast.mu.Unlock()
+		if got := p.cast.part(s.Engine).asked; got != s.Times {
+			p.wrong(p.at, "it was asked %d times, want %d", got, s.Times)
+		}
+	default:
+		return false
 	}
-	return choose(p, "state", map[string]verb{
-		"history": func(p *phrase) func(*play) {
-			want := p.messages()
-			return func(y *play) {
-				synctest.Wait()
-				y.same("the conversation holds", y.session.history.messages("", ""), want)
-			}
-		},
-		"read": func(p *phrase) func(*play) {
-			want := p.messages()
-			return func(y *play) {
-				synctest.Wait()
-				y.cast.mu.Lock()
-				defer y.cast.mu.Unlock()
-				var got []llm.Message
-				if n := len(y.cast.prompts); n > 0 {
-					got = y.cast.prompts[n-1]
-				}
-				if len(want) > 0 && want[0].Role != llm.System && len(got) > 0 {
-					got = got[1:]
-				}
-				y.same("the model read", got, want)
-			}
-		},
-		"played": quoting(func(y *play, want string) {
-			if r, ok := y.latest(); ok {
-				if got := strings.Join(y.phone.played(r.ID), " "); got != want {
-					y.wrong(y.at, "%q was played, want %q", got, want)
-				}
-			}
-		}),
-		"stt":   askedTimes(func(c *cast) *part { return &c.stt }),
-		"model": askedTimes(func(c *cast) *part { return &c.llm }),
-		"voice": askedTimes(func(c *cast) *part { return &c.tts }),
-	})
+	return true
 }
 
-// askedTimes says how often an engine was asked.
-func askedTimes(part func(*cast) *part) verb {
-	return func(p *phrase) func(*play) {
-		p.expects("asked")
-		n := p.number()
-		if !p.takes("time") {
-			p.expects("times")
-		}
-		return func(y *play) {
-			synctest.Wait()
-			y.cast.mu.Lock()
-			defer y.cast.mu.Unlock()
-			if got := part(y.cast).asked; got != n {
-				y.wrong(y.at, "it was asked %d times, want %d", got, n)
-			}
-		}
+// same compares a conversation with what a script says of it.
+func (p *play) same(what string, got []llm.Message, want []scenario.Message) {
+	var has, wants []string
+	for _, m := range got {
+		has = append(has, fmt.Sprintf("%s %q", m.Role, strings.TrimSuffix(m.Text, interruption)))
 	}
-}
-
-// messages reads a conversation.
-func (p *phrase) messages() []llm.Message {
-	if p.takes("empty") {
-		return nil
+	for _, m := range want {
+		wants = append(wants, fmt.Sprintf("%s %q", m.Role, m.Text))
 	}
-	var out []llm.Message
-	for len(p.tokens) > 0 && p.err == nil {
-		role := llm.Role(p.word())
-		if role != llm.System && role != llm.User && role != llm.Assistant {
-			p.fail("%q says nothing: system, user and assistant do", role)
-		}
-		out = append(out, llm.Message{Role: role, Text: p.text()})
-	}
-	if len(out) == 0 {
-		p.fail("who said it is missing")
-	}
-	return out
-}
-
-// same compares conversations.
-func (p *play) same(what string, got, want []llm.Message) {
-	line := func(m []llm.Message) string {
-		var out []string
-		for _, m := range m {
-			out = append(out, fmt.Sprintf("%s %q", m.Role, strings.TrimSuffix(m.Text, interruption)))
-		}
-		return cmp.Or(strings.Join(out, ", "), "empty")
-	}
-	if g, w := line(got), line(want); g != w {
+	if g, w := cmp.Or(strings.Join(has, ", "), "empty"), cmp.Or(strings.Join(wants, ", "), "empty"); g != w {
 		p.wrong(p.at, "%s %s\nwant %s", what, g, w)
 	}
 }

@@ -1,88 +1,108 @@
 package pipeline
 
-import "time"
+import (
+	"riposte/scenario"
+	"riposte/transport"
+)
 
-// verb reads the rest of a line and returns what it does.
-type verb = func(*phrase) func(*play)
-
-// statements are the lines that there are, by their first word.
-var statements = map[string]verb{
-	"caller":   among("thing that the caller does", callerVerbs),
-	"line":     among("thing that happens to the line", lineVerbs),
-	"service":  among("thing that the service does", map[string]verb{"shuts": shuts}),
-	"settings": settingsLine,
-	"limits":   limitsLine,
-	"stt":      engine("stt", func(c *cast) *part { return &c.stt }, sttVerbs),
-	"model":    engine("model", func(c *cast) *part { return &c.llm }, modelVerbs),
-	"voice":    engine("voice", func(c *cast) *part { return &c.tts }, voiceVerbs),
-	"vad": among("thing that the vad does", map[string]verb{
-		"lags": timed(func(y *play, d time.Duration) {
-			y.cast.mu.Lock()
-			defer y.cast.mu.Unlock()
-			y.cast.lag = d
-		}),
-	}),
-	"pending": quoting(func(y *play, why string) { y.pending = why }),
-	"prosody": among("thing that the prosody does", map[string]verb{
-		"says": likely(func(c *cast) *float32 { return &c.prosody }),
-	}),
-	"expect": expectLine,
-	"now":    nowLine,
-}
-
-// among returns a verb that is one of several, by its next word.
-func among(what string, by map[string]verb) verb {
-	return func(p *phrase) func(*play) { return choose(p, what, by) }
-}
-
-// plain returns a verb without anything behind it.
-func plain(do func(*play)) verb { return func(*phrase) func(*play) { return do } }
-
-// timed returns a verb with a time behind it.
-func timed(do func(*play, time.Duration)) verb {
-	return func(p *phrase) func(*play) {
-		d := p.duration()
-		return func(y *play) { do(y, d) }
+// does acts a line.
+func (p *play) does(s scenario.Statement) {
+	switch s := s.(type) {
+	case scenario.Expect:
+		p.expect(s)
+	case scenario.Pending:
+		p.pending = s.Why
+	case scenario.ShutsDown:
+		p.begin()
+		p.instant()
+		close(p.drain)
+	default:
+		if !p.caller(s) && !p.line(s) && !p.setting(s) && !p.limit(s) && !p.cast.does(s) && !p.stands(s) {
+			p.amiss("%T cannot be acted", s)
+		}
 	}
 }
 
-// counted returns a verb with a number behind it.
-func counted(do func(*play, int)) verb {
-	return func(p *phrase) func(*play) {
-		n := p.number()
-		return func(y *play) { do(y, n) }
+// line acts what happens to the line.
+func (p *play) line(s scenario.Statement) bool {
+	switch s := s.(type) {
+	case scenario.Stalls:
+		p.stalls(s.For)
+	case scenario.Dies:
+		p.dead(s.For)
+	case scenario.Echoes:
+		p.phone.side.Lock()
+		defer p.phone.side.Unlock()
+		p.phone.echo = s.After
+	case scenario.Breaks:
+		p.instant()
+		p.phone.side.Lock()
+		defer p.phone.side.Unlock()
+		p.phone.broken = true
+	default:
+		return false
 	}
+	return true
 }
 
-// quoting returns a verb with a text behind it.
-func quoting(do func(*play, string)) verb {
-	return func(p *phrase) func(*play) {
-		text := p.text()
-		return func(y *play) { do(y, text) }
+// setting changes settings: those with which the call begins, or those that it has.
+func (p *play) setting(s scenario.Statement) bool {
+	switch s := s.(type) {
+	case scenario.SetSilence:
+		p.detection().Silence = s.For
+	case scenario.SetMeaning:
+		d := p.detection()
+		d.Silence, d.Eagerness = 0, transport.Eagerness(s.Eagerness)
+	case scenario.SetPadding:
+		p.detection().Padding = s.For
+	case scenario.SetPushToTalk:
+		p.settings.Detection, p.unanswered = nil, true
+	case scenario.SetHolds:
+		p.settings.Holds = true
+	case scenario.SetNoAnswers:
+		p.detection().Respond, p.unanswered = false, true
+	case scenario.SetNoInterruptions:
+		p.detection().Interrupt = false
+	case scenario.SetInstructions:
+		p.settings.Instructions = s.Text
+	default:
+		return false
 	}
+	if p.begun {
+		p.sends(transport.Configure{Settings: p.settings})
+		p.phone.follow(p.settings)
+	}
+	return true
 }
 
-var lineVerbs = map[string]verb{
-	"echoes": timed(func(y *play, d time.Duration) {
-		y.phone.side.Lock()
-		defer y.phone.side.Unlock()
-		y.phone.echo = d
-	}),
-	"stalls": timed((*play).stalls),
-	"dies":   timed((*play).dead),
-	"breaks": plain(func(y *play) {
-		y.instant()
-		y.phone.side.Lock()
-		defer y.phone.side.Unlock()
-		y.phone.broken = true
-	}),
+// detection returns the settings' detection, to be changed: not the one that the call has already.
+func (p *play) detection() *transport.Detection {
+	d := transport.Detection{Threshold: 0.5, Padding: 300 * ms, Silence: 300 * ms, Respond: true, Interrupt: true}
+	if p.settings.Detection != nil {
+		d = *p.settings.Detection
+	}
+	p.settings.Detection = &d
+	return &d
 }
 
-func shuts(p *phrase) func(*play) {
-	p.expects("down")
-	return func(y *play) {
-		y.begin()
-		y.instant()
-		close(y.drain)
+// limit sets a limit, with which the call begins.
+func (p *play) limit(s scenario.Statement) bool {
+	limits := &p.session.Limits
+	switch s := s.(type) {
+	case scenario.LimitUtterance:
+		limits.Utterance = s.To
+	case scenario.LimitTurns:
+		limits.Turns = s.To
+	case scenario.LimitGuesses:
+		limits.Guesses = s.To
+		if s.To == 0 {
+			limits.Guesses = -1
+		}
+	default:
+		return false
 	}
+	if p.begun {
+		p.amiss("limits have to stand before the call begins")
+	}
+	return true
 }

@@ -1,4 +1,4 @@
-package pipeline
+package scenario
 
 import (
 	"fmt"
@@ -15,6 +15,9 @@ type phrase struct {
 	tokens []token
 	err    error
 }
+
+// Time is a length of time in a script.
+type Time = time.Duration
 
 // token is a word of a line, or a text in quotation marks.
 type token struct {
@@ -47,11 +50,6 @@ func (p *phrase) split(line string) {
 			line = strings.TrimPrefix(line[end:], ",")
 		}
 	}
-}
-
-// statement reads a line.
-func (p *phrase) statement() func(*play) {
-	return choose(p, "line", statements)
 }
 
 // choose reads a word and goes on as it says. what is what the word is one of.
@@ -98,7 +96,7 @@ func (p *phrase) text() string {
 	return t.text
 }
 
-func (p *phrase) duration() time.Duration {
+func (p *phrase) duration() Time {
 	t := p.next("a time, such as 200ms")
 	d, err := time.ParseDuration(t.text)
 	if p.err == nil && (err != nil || t.quoted || d < 0) {

@@ -1,46 +1,12 @@
-package pipeline
+package scenario
 
 import (
-	"errors"
-	"fmt"
 	"strings"
 	"testing"
 )
 
-// script is a conversation and what is expected of it, as written down in a .turn file. testdata/README.md is its language.
-type script struct{ steps []step }
-
-// step is one line of a script.
-type step struct {
-	at string // The file and the line, for messages.
-	do func(*play)
-}
-
-// parseScript reads a script. The error names all lines that make no sense.
-func parseScript(name, text string) (script, error) {
-	var s script
-	var errs []error
-	for i, line := range strings.Split(text, "\n") {
-		p := &phrase{at: fmt.Sprintf("%s:%d", name, i+1)}
-		p.split(line)
-		if len(p.tokens) == 0 && p.err == nil {
-			continue
-		}
-		do := p.statement()
-		if p.err == nil && len(p.tokens) > 0 {
-			p.fail("%q is one word too many", p.tokens[0].text)
-		}
-		if p.err != nil {
-			errs = append(errs, p.err)
-			continue
-		}
-		s.steps = append(s.steps, step{p.at, do})
-	}
-	return s, errors.Join(errs...)
-}
-
 // What makes no sense is refused, with its place and what would.
-func TestScriptErrors(t *testing.T) {
+func TestErrors(t *testing.T) {
 	for _, test := range []struct{ line, want string }{
 		{`caller shouts "stop"`, `x.turn:2: "shouts" is no thing that the caller does: known are adds, cancels, clears`},
 		{`teller says "stop"`, `x.turn:2: "teller" is no line: known are caller, `},
@@ -60,12 +26,12 @@ func TestScriptErrors(t *testing.T) {
 		{`settings silence`, `x.turn:2: a time, such as 200ms is missing`},
 		{`stt fails after 2`, `x.turn:2: "after" is one word too many`},
 	} {
-		_, err := parseScript("x.turn", "# a script\n"+test.line+"\n")
+		_, err := Parse("x.turn", "# a script\n"+test.line+"\n")
 		if err == nil || !strings.HasPrefix(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %s", test.line, err, test.want)
 		}
 	}
-	_, err := parseScript("x.turn", "one\n\ntwo # and\n")
+	_, err := Parse("x.turn", "one\n\ntwo # and\n")
 	if err == nil || strings.Count(err.Error(), "x.turn:") != 2 || !strings.Contains(err.Error(), "x.turn:3: ") {
 		t.Errorf("two lines are wrong: %v", err)
 	}
