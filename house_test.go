@@ -35,6 +35,7 @@ var house = map[string][]string{
 
 	"audio/echo":      {"audio"},
 	"audio/mel":       {},
+	"audio/room":      {"audio"},
 	"audio/silero":    {"audio", "native/onnx"},
 	"audio/smartturn": {"audio", "audio/mel", "budget", "native/onnx"},
 	"stt/whisper":     {"audio", "audio/mel", "budget", "stt"},

@@ -5,9 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"gonum.org/v1/gonum/dsp/fourier"
-
 	"riposte/audio"
+	walls "riposte/audio/room"
 )
 
 // room is what lies between the agent's voice and the caller's microphone.
@@ -37,23 +36,9 @@ type scene struct {
 	answers   []answer
 }
 
-// response returns a room's impulse response of unit energy: a direct path and noise that decays.
+// response returns the room's impulse response.
 func (r room) response(rnd *rand.Rand) []float64 {
-	n := int(r.rt60 * audio.SpeechRate)
-	h := make([]float64, n+1)
-	var sum float64
-	for i := 40; i <= n; i++ { // The first wall is some metres away.
-		h[i] = rnd.NormFloat64() * math.Pow(10, -3*float64(i)/float64(n))
-		sum += h[i] * h[i]
-	}
-	tail := math.Sqrt(1 / sum)
-	d := math.Pow(10, r.direct/20)
-	norm := 1 / math.Sqrt(1+d*d)
-	for i := range h {
-		h[i] *= tail * norm
-	}
-	h[0] = d * norm
-	return h
+	return walls.Response(rnd, audio.SpeechRate, r.rt60, r.direct)
 }
 
 // play returns what the microphone hears of the far sound.
@@ -77,10 +62,10 @@ func (r room) play(t testing.TB, rnd *rand.Rand, far audio.PCM, answers []answer
 		if i%2 == 1 {
 			shift += r.jump
 		}
-		d := convolve(far[a.from:a.to], h)
+		d := walls.Convolve(far[a.from:a.to], h)
 		if r.moves {
 			h = r.response(rnd)
-			copy(d[len(d)/2:], convolve(far[a.from:a.to], h)[len(d)/2:])
+			copy(d[len(d)/2:], walls.Convolve(far[a.from:a.to], h)[len(d)/2:])
 		}
 		scale := math.Pow(10, r.gain/20)
 		for i := range d {
@@ -98,25 +83,6 @@ func (r room) play(t testing.TB, rnd *rand.Rand, far audio.PCM, answers []answer
 		}
 	}
 	return out
-}
-
-// convolve returns p through h.
-func convolve(p audio.PCM, h []float64) []float64 {
-	n := 1
-	for n < len(p)+len(h) {
-		n *= 2
-	}
-	fft := fourier.NewFFT(n)
-	a, b := make([]float64, n), make([]float64, n)
-	for i, x := range p {
-		a[i] = float64(x) / float64(n)
-	}
-	copy(b, h)
-	x, y := fft.Coefficients(nil, a), fft.Coefficients(nil, b)
-	for i := range x {
-		x[i] *= y[i]
-	}
-	return fft.Sequence(a, x)[:len(p)+len(h)]
 }
 
 // cubic returns the value at t, 0 to 1, between b and c of four samples.
