@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"riposte/audio"
 	"riposte/scenario"
 	"riposte/transport"
 )
@@ -12,6 +13,8 @@ func (p *play) does(s scenario.Statement) {
 		p.expect(s)
 	case scenario.Pending:
 		p.pending = s.Why
+	case scenario.Brings:
+		p.say(make(audio.PCM, audio.Samples(s.For, rate)))
 	case scenario.ShutsDown:
 		p.begin()
 		p.instant()

@@ -105,7 +105,7 @@ func (p *phrase) speech() Speech {
 		}
 		pause = strings.TrimSuffix(pause, "]")
 		d, err := time.ParseDuration(pause)
-		if err != nil {
+		if err != nil || d < 0 || d > longest {
 			p.fail("%q is no pause: [600ms] is", pause)
 		}
 		s = append(s, Utterance{Pause: d})

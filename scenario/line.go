@@ -19,6 +19,12 @@ type (
 	}
 	// Breaks is a line that takes nothing any more.
 	Breaks struct{ statement }
+	// Brings is a noise of the room that the VAD does not take for a voice.
+	Brings struct {
+		statement
+		Noise string // Its name, for those who have recordings.
+		For   Time
+	}
 	// ShutsDown is the service's end.
 	ShutsDown struct{ statement }
 )
@@ -29,6 +35,8 @@ var lineVerbs = map[string]verb{
 	"dies":   timed(func(t Time) Statement { return Dies{For: t} }),
 	"breaks": plain(Breaks{}),
 }
+
+func brings(p *phrase) Statement { return Brings{Noise: p.text(), For: p.duration()} }
 
 func shuts(p *phrase) Statement {
 	p.expects("down")

@@ -19,6 +19,12 @@ type phrase struct {
 // Time is a length of time in a script.
 type Time = time.Duration
 
+// The bounds of what a script may ask for, so that a slip of the pen fills no memory.
+const (
+	longest = 10 * time.Minute
+	most    = 1000
+)
+
 // token is a word of a line, or a text in quotation marks.
 type token struct {
 	text   string
@@ -99,8 +105,12 @@ func (p *phrase) text() string {
 func (p *phrase) duration() Time {
 	t := p.next("a time, such as 200ms")
 	d, err := time.ParseDuration(t.text)
-	if p.err == nil && (err != nil || t.quoted || d < 0) {
+	switch {
+	case p.err != nil:
+	case err != nil || t.quoted || d < 0:
 		p.fail("%q is no time: 200ms and 1.5s are", t.text)
+	case d > longest:
+		p.fail("%s is too long: a script may take %v for one thing", t.text, longest)
 	}
 	return d
 }
@@ -108,8 +118,12 @@ func (p *phrase) duration() Time {
 func (p *phrase) number() int {
 	t := p.next("a number")
 	n, err := strconv.Atoi(t.text)
-	if p.err == nil && (err != nil || t.quoted || n < 0) {
-		p.fail("%q is no number", t.text)
+	switch {
+	case p.err != nil:
+	case err != nil || t.quoted || n < 0:
+		p.fail("%q is no number: 3 is", t.text)
+	case n > most:
+		p.fail("%d is too much: a script may count to %d", n, most)
 	}
 	return n
 }

@@ -15,9 +15,20 @@ type Script struct{ Lines []Line }
 
 // Line is one line of a script.
 type Line struct {
-	At string // The file and the line, for messages.
+	At   string // The file and the line, for messages.
+	With With
 	Statement
 }
+
+// With says with what engines a line holds.
+type With int
+
+// Lines hold with all engines unless they say otherwise.
+const (
+	All  With = iota
+	Fake      // With fake engines and a fake clock.
+	Real      // With real engines and real speech.
+)
 
 // Statement is what a line says. All of them are in this package.
 type Statement interface{ isStatement() }
@@ -38,6 +49,7 @@ func Parse(name, text string) (Script, error) {
 		if len(p.tokens) == 0 && p.err == nil {
 			continue
 		}
+		with := p.with()
 		said := choose(p, "line", statements)
 		if p.err == nil && len(p.tokens) > 0 {
 			p.fail("%q is one word too many", p.tokens[0].text)
@@ -46,15 +58,27 @@ func Parse(name, text string) (Script, error) {
 			errs = append(errs, p.err)
 			continue
 		}
-		s.Lines = append(s.Lines, Line{p.at, said})
+		s.Lines = append(s.Lines, Line{p.at, with, said})
 	}
 	return s, errors.Join(errs...)
+}
+
+// with reads with what engines a line holds.
+func (p *phrase) with() With {
+	switch {
+	case p.takes("fake"):
+		return Fake
+	case p.takes("real"):
+		return Real
+	}
+	return All
 }
 
 // statements are the lines that there are, by their first word.
 var statements = map[string]verb{
 	"caller":   among("thing that the caller does", callerVerbs),
 	"line":     among("thing that happens to the line", lineVerbs),
+	"room":     among("thing that the room does", map[string]verb{"brings": brings}),
 	"service":  among("thing that the service does", map[string]verb{"shuts": shuts}),
 	"settings": among("setting", settingVerbs),
 	"limits":   among("limit", limitVerbs),
