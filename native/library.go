@@ -75,7 +75,7 @@ func llamaLibrary(gpu GPU) library {
 			"-DLLAMA_OPENSSL=OFF",
 		),
 		target: "llama", lib: "*.so*",
-		patches: []patch{sameSumPatch()},
+		patches: []patch{attentionPatch()},
 	}
 	switch gpu {
 	case CUDA:

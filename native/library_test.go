@@ -167,47 +167,21 @@ func TestGuardVulkanSettings(t *testing.T) {
 	}
 }
 
-func TestInsertSameSums(t *testing.T) {
-	code := "before\n" + string(sameSumBefore) + "{\n" + string(sameSumLoop) + "rest\n"
-	want := "before\n" + string(sameSumRows) + string(sameSumBefore) + "{\n" + string(sameSumCall) + string(sameSumLoop) + "rest\n"
-	got, err := insertSameSums([]byte(code))
-	if err != nil || string(got) != want {
-		t.Errorf("got %q, %v", got, err)
-	}
-	for _, other := range []string{"something else", code + code} {
-		if _, err := insertSameSums([]byte(other)); !errors.Is(err, ErrHash) {
-			t.Errorf("other code: %v", err)
+func TestEditSources(t *testing.T) {
+	for _, edits := range [][]insertion{attentionEdits, silenceEdits} {
+		var code, want string
+		for _, e := range edits {
+			code += "code\n" + e.before
+			want += "code\n" + e.insert + e.before
 		}
-	}
-}
-
-func TestSpreadSilence(t *testing.T) {
-	var code, want string
-	for _, e := range silenceEdits {
-		code += "code\n" + e.before
-		want += "code\n" + e.insert + e.before
-	}
-	got, err := spreadSilence([]byte(code))
-	if err != nil || string(got) != want {
-		t.Errorf("got %q, %v", got, err)
-	}
-	for _, other := range []string{"something else", code + code} {
-		if _, err := spreadSilence([]byte(other)); !errors.Is(err, ErrHash) {
-			t.Errorf("other code: %v", err)
+		got, err := insert([]byte(code), edits)
+		if err != nil || string(got) != want {
+			t.Errorf("got %q, %v", got, err)
 		}
-	}
-}
-
-// A build made with another patch is another build.
-func TestPatchesMakeBuilds(t *testing.T) {
-	l := library{name: "lib", patches: []patch{{text: []byte("one")}}}
-	one, err := l.wanted()
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.patches[0].text = []byte("two")
-	two, err := l.wanted()
-	if err != nil || one.key() == two.key() || one.runsHere(two) {
-		t.Errorf("%+v and %+v, %v", one, two, err)
+		for _, other := range []string{"something else", code + code} {
+			if _, err := insert([]byte(other), edits); !errors.Is(err, ErrHash) {
+				t.Errorf("other code: %v", err)
+			}
+		}
 	}
 }

@@ -41,3 +41,12 @@ func insert(code []byte, all []insertion) ([]byte, error) {
 	}
 	return code, nil
 }
+
+// inserting is a patch that makes insertions.
+func inserting(why, file string, all []insertion) patch {
+	p := patch{why: why, file: file, change: func(code []byte) ([]byte, error) { return insert(code, all) }}
+	for _, i := range all {
+		p.text = append(append(p.text, i.before...), i.insert...)
+	}
+	return p
+}

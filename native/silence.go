@@ -95,13 +95,4 @@ void whisper_set_places(struct whisper_state * state, const int32_t * places, co
 	},
 }
 
-// silencePatch makes all of them.
-func silencePatch() patch {
-	var text []byte
-	for _, e := range silenceEdits {
-		text = append(append(text, e.before...), e.insert...)
-	}
-	return patch{why: "small windows", file: "src/whisper.cpp", change: spreadSilence, text: text}
-}
-
-func spreadSilence(code []byte) ([]byte, error) { return insert(code, silenceEdits) }
+func silencePatch() patch { return inserting("small windows", "src/whisper.cpp", silenceEdits) }

@@ -35,10 +35,9 @@ type Engine struct {
 	// Waiting is how many requests may wait beyond those that are answered. It defaults to four times Conversations.
 	Waiting int
 
-	GPULayers      int       // How many of the model's layers a GPU computes: none by default, all if negative.
-	Devices        []string  // Which GPUs, by llama.cpp's names, like "CUDA0". It defaults to all.
-	TensorSplit    []float32 // Which part of the layers each GPU gets. It defaults to parts by their free memory.
-	FlashAttention string    // "on" or "off". By default off on a CPU, and up to llama.cpp with a GPU.
+	GPULayers   int       // How many of the model's layers a GPU computes: none by default, all if negative.
+	Devices     []string  // Which GPUs, by llama.cpp's names, like "CUDA0". It defaults to all.
+	TensorSplit []float32 // Which part of the layers each GPU gets. It defaults to parts by their free memory.
 
 	// IdleBytes is how much memory of conversations that had to make room for others may be kept, so that they need not
 	// be read again when they go on. It defaults to 256 MiB; less than 0 is none.
@@ -156,9 +155,6 @@ func (e *Engine) complete() error {
 			return fmt.Errorf("language model: %s is %d, it can be from %d to %d", o.name, o.is, o.from, o.upTo)
 		}
 	}
-	if f := e.FlashAttention; f != "" && f != "on" && f != "off" {
-		return fmt.Errorf("language model: FlashAttention is %q, it can be \"on\", \"off\" or empty", f)
-	}
 	return nil
 }
 
@@ -169,7 +165,7 @@ func (e *Engine) work(ctx context.Context, l *loop, m *nativeModel, ready chan<-
 	defer close(done)
 	k, err := newMachine(m, machineParams{
 		threads: e.Threads, sequences: e.Conversations, contextTokens: e.ContextTokens,
-		batch: e.Batch + e.Conversations, flash: e.FlashAttention, gpu: e.GPULayers != 0,
+		batch: e.Batch + e.Conversations, gpu: e.GPULayers != 0,
 	})
 	if err != nil {
 		ready <- err

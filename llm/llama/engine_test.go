@@ -457,7 +457,7 @@ func otherLibrary(t *testing.T) []byte {
 }
 
 func TestEngineOptions(t *testing.T) {
-	for _, e := range []*Engine{{Threads: -1}, {ContextTokens: 3}, {Conversations: 1000}, {Batch: 8, Chunk: 9}, {Ahead: -1}, {FlashAttention: "perhaps"}} {
+	for _, e := range []*Engine{{Threads: -1}, {ContextTokens: 3}, {Conversations: 1000}, {Batch: 8, Chunk: 9}, {Ahead: -1}} {
 		if err := e.Open(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "language model: ") {
 			t.Errorf("%+v: err = %v", e, err)
 		}

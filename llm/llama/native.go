@@ -350,9 +350,8 @@ type nativeMachine struct {
 type machineParams struct {
 	threads       int
 	sequences     int
-	contextTokens int    // For each sequence.
-	batch         int    // Entries in one batch at most.
-	flash         string // "on", "off", or empty for what suits the processor.
+	contextTokens int // For each sequence.
+	batch         int // Entries in one batch at most.
 	gpu           bool
 }
 
@@ -364,13 +363,6 @@ func newMachine(m *nativeModel, o machineParams) (*nativeMachine, error) {
 	p.NSeqMax = uint32(o.sequences)
 	p.NBatch, p.NUbatch = uint32(o.batch), uint32(o.batch)
 	p.NThreads, p.NThreadsBatch = int32(o.threads), int32(o.threads)
-	switch {
-	case o.flash == "on":
-		p.FlashAttentionType = native.FlashAttentionTypeEnabled
-	case o.flash == "off" || !o.gpu:
-		// On a CPU a token after a history of 1,250 takes twice as long with it.
-		p.FlashAttentionType = native.FlashAttentionTypeDisabled
-	}
 	// Each sequence has its own part of the memory: attention then costs what its own conversation costs, not what all
 	// of them do. The price is that a common beginning is copied and not just marked.
 	p.KVUnified = 0

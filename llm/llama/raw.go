@@ -35,7 +35,7 @@ func (e *Engine) Raw(ctx context.Context, r llm.Request, n int) (time.Duration, 
 
 func (e *Engine) raw(ctx context.Context, prompt []token, n int) (time.Duration, error) {
 	k, err := newMachine(e.model, machineParams{
-		threads: e.Threads, sequences: 1, contextTokens: e.ContextTokens, batch: e.Batch, flash: e.FlashAttention, gpu: e.GPULayers != 0,
+		threads: e.Threads, sequences: 1, contextTokens: e.ContextTokens, batch: e.Batch, gpu: e.GPULayers != 0,
 	})
 	if err != nil {
 		return 0, err
