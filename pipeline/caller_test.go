@@ -50,6 +50,8 @@ func (p *play) caller(s scenario.Statement) bool {
 			p.corrected = append(p.corrected, r.ID)
 			p.sends(transport.Truncate{Item: r.Item, Heard: s.Heard})
 		}
+	case scenario.Returns:
+		p.returns(s)
 	case scenario.HangsUp:
 		p.begin()
 		p.instant()

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -12,6 +13,7 @@ import (
 	"riposte/audio"
 	"riposte/budget"
 	"riposte/llm"
+	"riposte/scenario"
 	"riposte/stt"
 	"riposte/tts"
 )
@@ -25,12 +27,13 @@ type cast struct {
 	every    time.Duration // How much speech makes a new hypothesis.
 	believes string        // What all hypotheses say, whatever was said; empty for what was said.
 	llm      part
-	token    time.Duration     // How long the model takes to each word after the first.
-	says     string            // What the model answers,
-	answers  map[string]string // unless the last message has an answer of its own, by its words.
-	prompts  [][]llm.Message   // What the model was to answer.
-	over     float32           // How likely the model finds it that the caller has finished; 0 where it does not say.
-	prosody  float32           // The same by the sound of it.
+	token    time.Duration              // How long the model takes to each word after the first.
+	says     string                     // What the model answers,
+	answers  map[string]string          // unless the last message has an answer of its own, by its words,
+	calls    map[string][]scenario.Call // and what it calls then.
+	prompts  [][]llm.Message            // What the model was to answer.
+	over     float32                    // How likely the model finds it that the caller has finished; 0 where it does not say.
+	prosody  float32                    // The same by the sound of it.
 	tts      part
 	letter   time.Duration // How long the voice speaks a letter.
 	places   bool          // The voice tells where its words lie.
@@ -61,7 +64,7 @@ var errBroken = errors.New("broken")
 func newCast() *cast {
 	return &cast{
 		stt: part{takes: 120 * ms}, every: 300 * ms,
-		llm: part{takes: 80 * ms}, token: 10 * ms, says: "It is noon.", answers: map[string]string{},
+		llm: part{takes: 80 * ms}, token: 10 * ms, says: "It is noon.", answers: map[string]string{}, calls: map[string][]scenario.Call{},
 		tts: part{takes: 90 * ms}, letter: letterSpoken,
 	}
 }
@@ -163,16 +166,23 @@ func (c *cast) Generate(ctx context.Context, r llm.Request) iter.Seq2[llm.Piece,
 		p := c.ask(&c.llm)
 		c.mu.Lock()
 		c.prompts = append(c.prompts, slices.Clone(r.Messages))
-		answer, token := c.says, c.token
-		if a, ok := c.answers[strings.Join(words(r.Messages[len(r.Messages)-1].Text), " ")]; ok {
-			answer = a
+		answer, calls, token := c.says, c.calls[""], c.token
+		asked := strings.Join(words(r.Messages[len(r.Messages)-1].Text), " ")
+		if a, ok := c.answers[asked]; ok {
+			answer, calls = a, c.calls[asked]
+		}
+		if len(r.Tools) == 0 || r.Choice == llm.ChoiceNone {
+			answer, calls = cmp.Or(answer, c.says), nil
 		}
 		c.mu.Unlock()
 		if err := p.wait(ctx); err != nil {
 			yield(llm.Piece{}, err)
 			return
 		}
-		said := strings.SplitAfter(answer, " ")
+		var said []string
+		if answer != "" {
+			said = strings.SplitAfter(answer, " ")
+		}
 		for i, word := range said {
 			if i > 0 {
 				if err := elapse(ctx, token); err != nil {
@@ -190,7 +200,20 @@ func (c *cast) Generate(ctx context.Context, r llm.Request) iter.Seq2[llm.Piece,
 				return
 			}
 		}
-		yield(llm.Piece{Usage: &llm.Usage{Output: len(said), Finish: llm.FinishStop}}, nil)
+		finish := llm.FinishStop
+		for i, call := range calls {
+			if i > 0 || len(said) > 0 {
+				if err := elapse(ctx, token); err != nil {
+					yield(llm.Piece{}, err)
+					return
+				}
+			}
+			if !yield(llm.Piece{Call: c.call(call)}, nil) {
+				return
+			}
+			finish = llm.FinishTools
+		}
+		yield(llm.Piece{Usage: &llm.Usage{Output: len(said) + len(calls), Finish: finish}}, nil)
 	}
 }
 

@@ -29,12 +29,13 @@ type draft struct {
 	err     error
 }
 
-// piece is a clause of a draft.
+// piece is a clause of a draft, or a call of a tool.
 type piece struct {
 	text  string
-	began time.Time // When the model's first token came,
-	at    time.Time // and when the clause was complete.
-	voice *voicing  // Its sound, if that has been begun ahead of time.
+	call  *llm.ToolCall // Instead of text.
+	began time.Time     // When the model's first token came,
+	at    time.Time     // and when the clause was complete.
+	voice *voicing      // Its sound, if that has been begun ahead of time.
 }
 
 // write begins a draft under the settings. Its first clause is due at the given time. A speculative one waits with
@@ -48,9 +49,8 @@ func (s *Session) write(ctx context.Context, settings transport.Settings, messag
 		d.wanted = make(chan struct{})
 		u.Class, u.Wanted = budget.Speculative, d.wanted
 	}
-	r := llm.Request{
-		Conversation: s.Call.ID(), Messages: messages, Sampling: settings.Sampling, MaxTokens: settings.MaxTokens, Urgency: u,
-	}
+	r := s.request(settings, messages, u)
+	r.Sampling, r.MaxTokens = settings.Sampling, settings.MaxTokens
 	s.group.Go(func() error {
 		defer close(d.pieces)
 		d.outcome, d.err = s.compose(ctx, d, r, settings)
@@ -64,10 +64,12 @@ func (s *Session) compose(ctx context.Context, d *draft, r llm.Request, settings
 	var c clauser
 	var began time.Time
 	o := outcome{status: transport.Completed}
+	said := false // Something, or a tool was called.
 	hand := func(text string) error {
 		if text = unmarked(text); strings.TrimSpace(text) == "" {
 			return nil
 		}
+		said = true
 		p := piece{text: text, began: began, at: time.Now()}
 		if d.wanted != nil && c.cut <= 1 && !settings.Written {
 			p.voice = s.voice(ctx, text, settings, r.Urgency)
@@ -86,6 +88,19 @@ func (s *Session) compose(ctx context.Context, d *draft, r llm.Request, settings
 		if began.IsZero() {
 			began = time.Now()
 		}
+		if p.Call != nil {
+			if err := checkCall(settings, *p.Call); err != nil {
+				return o, err
+			}
+			if err := hand(c.rest()); err != nil {
+				return o, err
+			}
+			said = true
+			if err := put(ctx, d.pieces, piece{call: p.Call, began: began, at: time.Now()}); err != nil {
+				return o, err
+			}
+			continue
+		}
 		for _, text := range c.push(p.Text) {
 			if err := hand(text); err != nil {
 				return o, err
@@ -95,17 +110,14 @@ func (s *Session) compose(ctx context.Context, d *draft, r llm.Request, settings
 	rest := c.rest()
 	if o.usage.Finish == llm.FinishLength {
 		o.status, o.reason = transport.Incomplete, "max_output_tokens"
-		if c.cut > 0 {
+		if said {
 			rest = "" // half a clause sounds like a fault; what was said before it does not
 		}
 	}
-	if rest == "" {
-		if c.cut == 0 {
-			return o, errNothingSaid
-		}
-		return o, nil
+	if err := hand(rest); err != nil || said {
+		return o, err
 	}
-	return o, hand(rest)
+	return o, errNothingSaid
 }
 
 // unmarked takes the mark of an interruption from the end of a clause: models that have read it write it themselves.

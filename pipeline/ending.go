@@ -36,11 +36,12 @@ func (l *listener) end() *ending {
 	if h, ok := l.hearing.known(); ok && l.whole(h) {
 		e.guess.try(h.Text)
 	}
+	settings := l.settings
 	l.group.Go(func() error {
 		<-e.pass.done
 		if e.pass.err == nil && e.pass.transcript.Text != "" {
 			text := e.pass.transcript.Text
-			e.evidence.ask(l.Session, append(slices.Clip(before), llm.Message{Role: llm.User, Text: text}))
+			e.evidence.ask(l.Session, settings, append(slices.Clip(before), llm.Message{Role: llm.User, Text: text}))
 			e.guess.try(text)
 		}
 		return nil

@@ -37,9 +37,9 @@ func (c *cast) does(s scenario.Statement) bool {
 	case scenario.Answers:
 		if s.Question == "" {
 			c.says = s.Text
-		} else {
-			c.answers[strings.Join(words(s.Question), " ")] = s.Text
 		}
+		question := strings.Join(words(s.Question), " ")
+		c.answers[question], c.calls[question] = s.Text, s.Calls
 	case scenario.Finds:
 		c.over = float32(s.Percent) / 100
 	case scenario.ProsodySays:

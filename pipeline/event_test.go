@@ -48,6 +48,8 @@ func (p *play) happened() []scenario.Event {
 		case transport.ResponseStarted:
 			voiced = false
 			add("answer", "")
+		case transport.Called:
+			add("call", o.Item.Call.Name+" "+about(o.Item.Call.Arguments))
 		case transport.Words:
 			add("words", strings.TrimSpace(o.Text))
 		case transport.Voice:

@@ -9,6 +9,7 @@ import (
 	"riposte/budget"
 	"riposte/endpoint"
 	"riposte/llm"
+	"riposte/transport"
 )
 
 // TurnModel hears from the sound of the last words whether a turn is over. It is safe for use by many callers at once.
@@ -67,12 +68,12 @@ const soon = 100 * time.Millisecond
 
 // ask asks the model whether the last message is complete, which has it read the message as well. Without evidence to be
 // looked for it does nothing.
-func (e *evidence) ask(s *Session, messages []llm.Message) {
+func (e *evidence) ask(s *Session, settings transport.Settings, messages []llm.Message) {
 	if e == nil {
 		return
 	}
 	u := budget.Urgency{Deadline: time.Now().Add(soon)}
-	r, err := s.LLM.Read(e.ctx, llm.Request{Conversation: s.Call.ID(), Messages: messages, Urgency: u})
+	r, err := s.LLM.Read(e.ctx, s.request(settings, messages, u))
 	if err != nil || r.Over <= 0 {
 		return // the model cannot say
 	}

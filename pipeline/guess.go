@@ -122,7 +122,7 @@ func sameMessages(a, b []llm.Message) bool {
 	if len(b) != n+1 || n < 0 || a[n].Role != b[n].Role || !sameWords(a[n].Text, b[n].Text) {
 		return false
 	}
-	return slices.EqualFunc(a[:n], b[:n], func(a, b llm.Message) bool { return a.Role == b.Role && a.Text == b.Text })
+	return slices.EqualFunc(a[:n], b[:n], sameMessage)
 }
 
 // sameWords reports whether two texts have the same letters and digits, word by word.

@@ -19,7 +19,8 @@ const maxHistory = 1 << 20
 var errNoItem = errors.New("no such item in the conversation")
 
 // history is the conversation as both sides heard it. Its items are in the order in which they are to be read; an item whose
-// text is not known yet, or of which nothing was heard, is passed over. It is safe for use by several goroutines.
+// text is not known yet, or of which nothing was heard, is passed over. Calls of tools are in calls.go. It is safe for use by
+// several goroutines.
 type history struct {
 	mu    sync.Mutex
 	items []*entry
@@ -31,7 +32,10 @@ type entry struct {
 	role   llm.Role
 	text   string
 	spoken []span
-	cut    bool // It was interrupted: text is what was heard of it.
+	cut    bool   // It was interrupted: text is what was heard of it.
+	answer string // The answer that it is part of; empty for what is not the model's.
+	untold bool   // The caller's side does not know of it yet, and it may come to nothing.
+	call   *call  // A call of a tool, or the result of one; nil for what is said.
 }
 
 // span is a clause of an answer, how long its sound is, and where in that its words are, if the voice knows.
@@ -48,37 +52,90 @@ type word struct {
 	at  time.Duration
 }
 
-// add puts an item behind the item named after; empty means behind the last one. It returns the ID of the item before it.
-func (h *history) add(it transport.Item) (previous string, err error) {
+// add puts an item that the caller's side is told of behind the item named after; empty means behind the last one. It returns
+// the ID of the item before it.
+func (h *history) add(it transport.Item) (previous string, err error) { return h.addOf("", it) }
+
+// addOf is add for an item that is part of an answer.
+func (h *history) addOf(answer string, it transport.Item) (previous string, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.find(it.ID) != nil {
-		return "", fmt.Errorf("item %q is already in the conversation", it.ID)
+	e := &entry{id: it.ID, role: it.Role, text: it.Text, answer: answer}
+	if e.call, err = h.newCall(it); err != nil {
+		return "", err
 	}
 	size := len(it.Text)
 	for _, e := range h.items {
-		size += len(e.text)
+		size += e.size()
 	}
 	if size > maxHistory && it.Text != "" {
 		return "", fmt.Errorf("the conversation would have %d bytes of text; it may have %d", size, maxHistory)
 	}
+	if previous, err = h.insert(e, it.After); err == nil && e.call != nil && !e.makes() {
+		e.call.result = e.id
+	}
+	return previous, err
+}
+
+// addAnswer makes room behind the last item for the words of an answer, of which the caller's side is not told yet.
+func (h *history) addAnswer(id, answer string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	_, err := h.insert(&entry{id: id, role: llm.Assistant, answer: answer, untold: true}, "")
+	return err
+}
+
+// tell notes that the caller's side is told of an item now. It returns the ID of the item before it.
+func (h *history) tell(id string) (previous string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i, e := range h.items {
+		if e.id == id {
+			e.untold = false
+			return h.before(i)
+		}
+	}
+	return ""
+}
+
+// insert puts an entry behind the item named after.
+func (h *history) insert(e *entry, after string) (previous string, err error) {
+	if h.find(e.id) != nil {
+		return "", fmt.Errorf("item %q is already in the conversation", e.id)
+	}
 	at := len(h.items)
-	switch it.After {
+	switch after {
 	case "":
 	case transport.Root:
 		at = 0
 	default:
-		i := slices.IndexFunc(h.items, func(e *entry) bool { return e.id == it.After })
+		i := slices.IndexFunc(h.items, func(e *entry) bool { return e.id == after })
 		if i < 0 {
-			return "", fmt.Errorf("previous item %q: %w", it.After, errNoItem)
+			return "", fmt.Errorf("previous item %q: %w", after, errNoItem)
 		}
 		at = i + 1
 	}
-	if at > 0 {
-		previous = h.items[at-1].id
+	h.items = slices.Insert(h.items, at, e)
+	return h.before(at), nil
+}
+
+// before returns the ID of the last item before a place that the caller's side knows of.
+func (h *history) before(at int) string {
+	for _, e := range slices.Backward(h.items[:at]) {
+		if !e.untold {
+			return e.id
+		}
 	}
-	h.items = slices.Insert(h.items, at, &entry{id: it.ID, role: it.Role, text: it.Text})
-	return previous, nil
+	return ""
+}
+
+// size is how many bytes of text the entry holds.
+func (e *entry) size() int {
+	n := len(e.text)
+	if e.call != nil {
+		n += len(e.call.Name) + len(e.call.Arguments)
+	}
+	return n
 }
 
 // remove takes an item out.
@@ -126,7 +183,7 @@ func (h *history) truncate(id string, heard time.Duration) error {
 	if e == nil {
 		return fmt.Errorf("item %q: %w", id, errNoItem)
 	}
-	if e.role != llm.Assistant {
+	if e.role != llm.Assistant || e.call != nil {
 		return fmt.Errorf("item %q is not an answer: only answers can be truncated", id)
 	}
 	if len(e.spoken) == 0 {
@@ -143,12 +200,12 @@ func (h *history) truncate(id string, heard time.Duration) error {
 	return nil
 }
 
-// unanswered reports whether the last thing said was the caller's.
+// unanswered reports whether the last thing said was the caller's, and no tool was called for it.
 func (h *history) unanswered() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, e := range slices.Backward(h.items) {
-		if e.text != "" {
+		if e.makes() || e.text != "" && (e.role == llm.User || e.role == llm.Assistant) {
 			return e.role == llm.User
 		}
 	}
@@ -159,25 +216,31 @@ func (h *history) unanswered() bool {
 const interruption = " —"
 
 // messages returns the conversation for the model, under the given instructions and without the item named except. Each item
-// is a message of its own, so that a model whose context is full can do without the oldest.
+// is a message of its own, so that a model whose context is full can do without the oldest, but that calls belong to the words
+// before them, and every call is followed by its result.
 func (h *history) messages(instructions, except string) []llm.Message {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	var out []llm.Message
+	var out prompt
 	if instructions != "" {
-		out = append(out, llm.Message{Role: llm.System, Text: instructions})
+		out.say(llm.Message{Role: llm.System, Text: instructions}, "")
 	}
-	for _, e := range h.items {
-		if e.text == "" || e.id == except {
-			continue
+	for i, e := range h.items {
+		switch {
+		case e.id == except:
+		case e.call != nil:
+			if made, result, ok := h.calledAt(i); ok {
+				out.call(made.call.ToolCall, made.answer, result)
+			}
+		case e.text != "":
+			text := e.text
+			if e.cut {
+				text += interruption
+			}
+			out.say(llm.Message{Role: e.role, Text: text}, e.answer)
 		}
-		text := e.text
-		if e.cut {
-			text += interruption
-		}
-		out = append(out, llm.Message{Role: e.role, Text: text})
 	}
-	return out
+	return out.messages
 }
 
 func (h *history) find(id string) *entry {

@@ -37,7 +37,7 @@ func (l *listener) idle() error {
 	if l.Silence.After == 0 {
 		return nil
 	}
-	if l.item != "" || l.challenge != nil || len(l.live.all()) > 0 {
+	if l.item != "" || l.challenge != nil || len(l.live.all()) > 0 || l.history.waiting(time.Now().Add(-longestTool)) {
 		l.active = l.ear.tape.End()
 		return nil
 	}
@@ -51,6 +51,9 @@ func (l *listener) idle() error {
 	l.prompts++
 	return l.say(l.Silence.Prompts[l.prompts-1], false)
 }
+
+// longestTool is how long a caller is not asked to speak because a tool is at work: the caller waits for it.
+const longestTool = time.Minute
 
 // deaf reports whether the caller is not listened to, since something is being said that nobody can interrupt.
 func (l *listener) deaf() bool {

@@ -5,11 +5,13 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"riposte/audio/echo"
 	"riposte/budget"
 	"riposte/endpoint"
+	"riposte/llm"
 	"riposte/transport"
 )
 
@@ -43,13 +45,16 @@ type listener struct {
 	full     bool         // The caller was told that no more sound can be kept.
 	reading  func()       // Stops the model's reading of its instructions.
 	unspoken *budget.Turn // The clock of what was committed and is not answered.
+
+	results bool               // Results of tools have come since an answer was last asked for.
+	later   *transport.Respond // What was asked for because of them while the caller was speaking.
 }
 
 func newListener(s *Session, ctx context.Context, limits Limits, turns chan<- *turn) *listener {
 	l := &listener{
 		Session: s, ctx: ctx, limits: limits, turns: turns, settings: s.Settings,
 		ear:     newEar(s.VAD, limits.Utterance+5*time.Second), // some silence lies before and behind an utterance
-		reading: s.prepare(ctx, s.Settings.Instructions),
+		reading: s.prepare(ctx, s.Settings),
 	}
 	if s.Echo {
 		l.ear.echo, l.ear.played = echo.New(), s.monitor.played
@@ -64,6 +69,15 @@ func (l *listener) close() {
 
 // handle does what the caller asked for. An error ends the call.
 func (l *listener) handle(in transport.Inbound) error {
+	if err := l.does(in); err != nil || l.later == nil || l.item != "" && l.settings.Detection != nil {
+		return err
+	}
+	later := *l.later
+	l.later = nil
+	return l.ask(later, true) // behind what the caller has just said, which may be answered with the results
+}
+
+func (l *listener) does(in transport.Inbound) error {
 	switch in := in.(type) {
 	case transport.Sound:
 		return l.sound(in)
@@ -87,12 +101,23 @@ func (l *listener) handle(in transport.Inbound) error {
 	return fmt.Errorf("the call sent a %T, which nobody knows", in)
 }
 
-// respond asks for an answer to the conversation as it stands.
+// respond asks for an answer to the conversation as it stands. While another answer is being given, or the caller speaks, results
+// of tools are a reason for one more, which is then given next.
 func (l *listener) respond(in transport.Respond) error {
-	if len(l.live.unsent()) > 0 {
+	busy := len(l.live.unsent()) > 0
+	if busy && !l.results || l.later != nil {
 		return l.fault(in.Ref, "conversation_already_has_active_response",
 			"An answer is being given already. Wait for its response.done, or send response.cancel first.")
 	}
+	if l.results && l.settings.Detection != nil && l.item != "" && l.challenge == nil {
+		l.later = &in
+		return nil
+	}
+	return l.ask(in, busy)
+}
+
+// ask asks for an answer, which is late when another one may know all that this one is about.
+func (l *listener) ask(in transport.Respond, late bool) error {
 	settings := l.settings
 	if in.Instructions != nil {
 		settings.Instructions = *in.Instructions
@@ -103,6 +128,12 @@ func (l *listener) respond(in transport.Respond) error {
 	if in.Written != nil {
 		settings.Written = *in.Written
 	}
+	if in.Tools != nil {
+		settings.Tools = in.Tools
+	}
+	if in.Choice != nil {
+		settings.Choice = *in.Choice
+	}
 	clock := l.unspoken
 	l.unspoken = nil
 	if clock == nil { // nothing was said: the turn begins with the request
@@ -111,6 +142,7 @@ func (l *listener) respond(in transport.Respond) error {
 		clock.Mark(budget.Decided, time.Now())
 	}
 	t := &turn{clock: clock, respond: true, settings: settings, answer: transport.Response{Metadata: in.Metadata}}
+	t.late = late && in.Instructions == nil && in.Metadata == nil // otherwise it is about more
 	return l.enqueue(t, in.Ref)
 }
 
@@ -128,6 +160,9 @@ func (l *listener) enqueue(t *turn, ref string) error {
 		if err != nil {
 			return err
 		}
+	}
+	if t.respond {
+		l.results = false
 	}
 	l.live.add(t)
 	return put(l.ctx, l.turns, t)
@@ -158,7 +193,7 @@ func (l *listener) clear() error {
 	return l.Call.Send(l.ctx, transport.Cleared{})
 }
 
-// add puts a written message into the conversation.
+// add puts a written message, a call or a result into the conversation.
 func (l *listener) add(in transport.Add) error {
 	if in.Item.ID == "" {
 		in.Item.ID = newID("item")
@@ -167,6 +202,7 @@ func (l *listener) add(in transport.Add) error {
 	if err != nil {
 		return l.fault(in.Ref, "invalid_value", err.Error())
 	}
+	l.results = l.results || in.Item.Role == llm.ToolRole
 	return l.Call.Send(l.ctx, transport.Added{Item: in.Item, Previous: previous})
 }
 
@@ -194,9 +230,9 @@ func (l *listener) configure(settings transport.Settings) error {
 			return err
 		}
 	}
-	if settings.Instructions != l.settings.Instructions {
+	if settings.Instructions != l.settings.Instructions || !reflect.DeepEqual(settings.Tools, l.settings.Tools) {
 		l.reading() // the old ones are not needed any more
-		l.reading = l.prepare(l.ctx, settings.Instructions)
+		l.reading = l.prepare(l.ctx, settings)
 	}
 	if l.ending != nil {
 		l.ending.guess.stop() // it was made by the old ones

@@ -15,8 +15,10 @@ import (
 // mind answers turns, one after the other.
 type mind struct {
 	*Session
-	last *turn  // The turn before this one.
-	open []said // What the caller said that was not answered yet.
+	limits Limits
+	last   *turn  // The turn before this one.
+	asks   bool   // Its answer was no more than calls of tools: what it answers is answered by the next one.
+	open   []said // What the caller said that was not answered yet.
 }
 
 // said is one thing that the caller said.
@@ -43,6 +45,9 @@ func (m *mind) answer(ctx context.Context, t *turn, clauses chan<- clause) (outc
 	}
 	if err := m.begin(ctx, t, clauses); err != nil {
 		return outcome{}, err
+	}
+	if unread := m.history.readResults(); t.late && !unread {
+		return outcome{status: transport.Completed}, nil // the answer before has said it
 	}
 	if t.line != "" {
 		return m.recite(t, clauses), nil
@@ -94,10 +99,10 @@ func (m *mind) settle(ctx context.Context) error {
 
 // collect notes what the turn answers: what the caller said in it, and what nobody has answered before.
 func (m *mind) collect(t *turn) {
-	if m.last != nil && m.last.respond && !errors.Is(context.Cause(m.last.ctx), errContinued) {
+	if m.last != nil && m.last.respond && !m.asks && !errors.Is(context.Cause(m.last.ctx), errContinued) {
 		m.open = nil
 	}
-	m.last = t
+	m.last, m.asks = t, false
 	m.open = slices.DeleteFunc(m.open, func(s said) bool { return s.item == t.replaces })
 	if t.hearing != nil && t.hearing.transcript.Text != "" {
 		m.open = append(m.open, said{t.item, t.hearing.transcript.Text})
@@ -114,29 +119,40 @@ func (m *mind) collect(t *turn) {
 
 // begin gives the answer its place in the conversation.
 func (m *mind) begin(ctx context.Context, t *turn, clauses chan<- clause) error {
-	previous, err := m.history.add(transport.Item{ID: t.answer.Item, Role: llm.Assistant})
-	if err != nil {
+	if err := m.history.addAnswer(t.answer.Item, t.answer.ID); err != nil {
 		return err
 	}
-	t.answer.Previous = previous
 	return put(ctx, clauses, clause{turn: t, begin: true})
 }
 
-// generate answers, clause by clause: by the draft that was begun before the turn was decided, if it answers what was said.
+// generate answers, clause by clause and call by call: by the draft that was begun before the turn was decided, if it answers
+// what was said.
 func (m *mind) generate(t *turn, clauses chan<- clause) (outcome, error) {
 	messages := m.history.messages(t.settings.Instructions, "")
 	d := t.guess.take(messages)
 	if d == nil {
-		d = m.write(t.ctx, t.settings, messages, t.clock.Due(m.Plan, budget.LLM), false)
+		d = m.write(t.ctx, m.within(t.settings), messages, t.clock.Due(m.Plan, budget.LLM), false)
 	}
 	context.AfterFunc(t.ctx, d.stop)
+	words, calls := 0, 0
 	for {
 		select {
 		case p, more := <-d.pieces:
 			if !more {
+				m.asks = calls > 0 && words == 0
 				return d.outcome, d.err
 			}
 			t.clock.Mark(budget.FirstToken, p.began)
+			if p.call != nil {
+				if calls++; calls > 1 && t.settings.OneCall {
+					continue
+				}
+				if err := put(t.ctx, m.calls, called{turn: t, call: *p.call, said: words > 0}); err != nil {
+					return outcome{}, err
+				}
+				continue
+			}
+			words++
 			t.clock.Mark(budget.FirstClause, p.at)
 			if err := put(t.ctx, clauses, clause{turn: t, text: p.text, voice: p.voice}); err != nil {
 				return outcome{}, err
@@ -145,6 +161,24 @@ func (m *mind) generate(t *turn, clauses chan<- clause) (outcome, error) {
 			return outcome{}, context.Cause(t.ctx)
 		}
 	}
+}
+
+// request is what to ask the model about a conversation under the settings. All requests of a call are alike in what the model
+// reads, so that it need not read it again.
+func (s *Session) request(settings transport.Settings, messages []llm.Message, u budget.Urgency) llm.Request {
+	return llm.Request{
+		Conversation: s.Call.ID(), Messages: messages, Tools: settings.Tools, Choice: settings.Choice, Urgency: u,
+	}
+}
+
+// within returns the settings without tools to be called, where so many answers have called some that the model would go on so
+// for ever.
+func (m *mind) within(s transport.Settings) transport.Settings {
+	if steps := m.history.steps(); len(s.Tools) > 0 && steps >= m.limits.Steps {
+		m.Log.Warn("the model may call no more tools until the caller says something", "call", m.Call.ID(), "answers", steps)
+		s.Choice = llm.ChoiceNone
+	}
+	return s
 }
 
 // recite answers with the turn's line.

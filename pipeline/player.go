@@ -8,6 +8,7 @@ import (
 
 	"riposte/audio"
 	"riposte/budget"
+	"riposte/llm"
 	"riposte/transport"
 )
 
@@ -17,20 +18,85 @@ type player struct {
 	pacer audio.Pacer
 
 	answering *turn         // The answer that has begun and not ended; nil between answers.
+	said      bool          // The caller's side knows that it has words,
+	item      string        // and this is its newest item in the conversation.
+	early     []called      // Calls of an answer that has not begun here yet.
 	before    time.Duration // What was played before it.
 	spoken    []span        // Its clauses, with the sound that was sent.
 	text      strings.Builder
 	whole     bool // All of it has been sent.
 }
 
+// take does what comes next with an answer.
+func (p *player) take(ctx context.Context, snd sound) error {
+	switch {
+	case snd.done != nil:
+		return p.finish(ctx, snd.turn, *snd.done)
+	case snd.turn.ctx.Err() != nil:
+	case snd.begin:
+		return p.begin(ctx, snd.turn)
+	case snd.fault != nil:
+		p.hear(snd.turn)
+		snd.turn.end(snd.fault)
+	default:
+		return p.sound(ctx, snd)
+	}
+	return nil
+}
+
 // begin starts an answer.
 func (p *player) begin(ctx context.Context, t *turn) error {
 	now := time.Now()
 	p.answering, p.spoken, p.whole = t, nil, false
+	p.said, p.item = false, t.answer.Item
 	p.text.Reset()
 	p.aloud.begin()
 	p.before = p.pacer.Played(now) + p.pacer.Queued(now)
-	return p.Call.Send(ctx, transport.ResponseStarted{Response: t.answer})
+	if err := p.Call.Send(ctx, transport.ResponseStarted{Response: t.answer}); err != nil {
+		return err
+	}
+	early := p.early
+	p.early = nil
+	for _, c := range early {
+		if err := p.call(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// speak tells the caller's side that the answer has words, once.
+func (p *player) speak(ctx context.Context, t *turn) error {
+	if p.said {
+		return nil
+	}
+	p.said = true
+	return p.Call.Send(ctx, transport.MessageStarted{Response: t.answer, Previous: p.history.tell(t.answer.Item)})
+}
+
+// call has the caller's side call a tool, unless the answer is held or no longer wanted: then nothing is called.
+func (p *player) call(ctx context.Context, c called) error {
+	t := c.turn
+	if p.answering != t && t.ctx.Err() == nil {
+		p.early = append(p.early, c)
+		return nil
+	}
+	if !p.pause(t) || p.isDraining() {
+		return nil
+	}
+	if c.said {
+		if err := p.speak(ctx, t); err != nil {
+			return err
+		}
+	}
+	it := transport.Item{ID: newID("item"), Role: llm.Assistant, Call: &c.call, After: p.item}
+	previous, err := p.history.addOf(t.answer.ID, it)
+	if err != nil {
+		return err
+	}
+	p.item = it.ID
+	t.calls = append(t.calls, c.call.Name)
+	return p.Call.Send(ctx, transport.Called{Response: t.answer, Item: it, Previous: previous})
 }
 
 // sound sends one frame when it is due, and the words that begin with it.
@@ -48,6 +114,9 @@ func (p *player) sound(ctx context.Context, snd sound) error {
 		return nil
 	}
 	if snd.text != "" {
+		if err := p.speak(ctx, t); err != nil {
+			return err
+		}
 		p.aloud.say(snd.text)
 		p.text.WriteString(snd.text)
 		p.spoken = append(p.spoken, span{text: snd.text})
@@ -118,7 +187,7 @@ func (p *player) pause(t *turn) bool {
 	return true
 }
 
-// wait waits until a frame is due. It reports false when the answer is no longer wanted.
+// wait waits until a frame is due, or until a call of the answer has come. It reports false when the answer is no longer wanted.
 func (p *player) wait(t *turn, d time.Duration) bool {
 	if d <= 0 {
 		return t.ctx.Err() == nil
@@ -128,6 +197,8 @@ func (p *player) wait(t *turn, d time.Duration) bool {
 	select {
 	case <-timer.C:
 		return true
+	case c := <-p.calls:
+		return p.call(t.ctx, c) == nil
 	case <-t.ctx.Done():
 		return false
 	}
@@ -142,6 +213,10 @@ func (p *player) finish(ctx context.Context, t *turn, o outcome) error {
 	if f := t.status(o); f.status == transport.Failed && t.ctx.Err() != nil && ctx.Err() == nil {
 		p.Log.Error("the answer failed", "call", p.Call.ID(), "response", t.answer.ID, "err", f.err)
 	}
+	if p.answering != t || !p.said {
+		defer p.history.remove(t.answer.Item) // it came to nothing, and nobody was told
+	}
+	p.early = nil
 	report := transport.TurnReport{Response: t.answer.ID, Items: t.items, Transcript: t.transcript, Guesses: t.guesses()}
 	if p.answering == t {
 		p.answering, p.whole = nil, t.ctx.Err() == nil
@@ -153,6 +228,9 @@ func (p *player) finish(ctx context.Context, t *turn, o outcome) error {
 		for _, s := range p.spoken {
 			done.Voice += s.sound
 		}
+		if o.status == transport.Cancelled || o.status == transport.Failed {
+			p.history.cancel(t.answer.ID)
+		}
 		t.markSent() // before the caller knows, who may ask for the next answer at once
 		if err := p.Call.Send(ctx, done); err != nil {
 			return err
@@ -161,6 +239,7 @@ func (p *player) finish(ctx context.Context, t *turn, o outcome) error {
 	} else if o.silent && context.Cause(t.ctx) == nil {
 		return nil // nobody wanted an answer, so there is nothing to report
 	}
+	report.Calls = t.calls
 	report.Continued = errors.Is(context.Cause(t.ctx), errContinued)
 	report.Report = t.clock.Report(p.Plan)
 	if t.line != "" {
@@ -170,7 +249,7 @@ func (p *player) finish(ctx context.Context, t *turn, o outcome) error {
 		report.Report.Verdict, report.Report.Blame = budget.Failed, "" // an apology is no answer, however soon it comes
 	}
 	p.Log.Info("turn", "call", p.Call.ID(), "response", t.answer.ID, "verdict", report.Report.Verdict,
-		"blame", report.Report.Blame, "total", report.Report.Total, "continued", report.Continued)
+		"blame", report.Report.Blame, "total", report.Report.Total, "continued", report.Continued, "calls", report.Calls)
 	return p.Call.Send(ctx, report)
 }
 

@@ -38,30 +38,30 @@ func (s *Session) readAhead(ctx context.Context, h hypothesis) {
 		return // it has been decided in the meantime, and the model is about to read it anyway
 	}
 	messages := append(s.history.messages(u.settings.Instructions, u.replaces), llm.Message{Role: llm.User, Text: h.Text[:h.Stable]})
-	s.read(ctx, messages, budget.Urgency{Class: budget.Partial, Deadline: time.Now().Add(readPatience)})
+	s.read(ctx, u.settings, messages, budget.Urgency{Class: budget.Partial, Deadline: time.Now().Add(readPatience)})
 }
 
 // readPatience is how long reading ahead may wait for its turn: by then there are newer words.
 const readPatience = 500 * time.Millisecond
 
-// prepare has the model read its instructions before there is anything to answer, so that the first turn does not have
-// to wait for that. It stops when stop is called.
-func (s *Session) prepare(ctx context.Context, instructions string) (stop context.CancelFunc) {
+// prepare has the model read its instructions, and of its tools, before there is anything to answer, so that the first turn does
+// not have to wait for that. It stops when stop is called.
+func (s *Session) prepare(ctx context.Context, settings transport.Settings) (stop context.CancelFunc) {
 	ctx, stop = context.WithCancel(ctx)
-	if instructions == "" {
+	if settings.Instructions == "" {
 		return stop
 	}
 	s.group.Go(func() error {
 		defer stop()
-		s.read(ctx, []llm.Message{{Role: llm.System, Text: instructions}}, budget.Urgency{Class: budget.Partial})
+		s.read(ctx, settings, []llm.Message{{Role: llm.System, Text: settings.Instructions}}, budget.Urgency{Class: budget.Partial})
 		return nil
 	})
 	return stop
 }
 
 // read has the model read messages of this call ahead. It is no loss when it does not.
-func (s *Session) read(ctx context.Context, messages []llm.Message, u budget.Urgency) {
-	_, err := s.LLM.Read(ctx, llm.Request{Conversation: s.Call.ID(), Messages: messages, Urgency: u})
+func (s *Session) read(ctx context.Context, settings transport.Settings, messages []llm.Message, u budget.Urgency) {
+	_, err := s.LLM.Read(ctx, s.request(settings, messages, u))
 	if err != nil && ctx.Err() == nil {
 		s.Log.Debug("the model could not read ahead", "call", s.Call.ID(), "err", err)
 	}

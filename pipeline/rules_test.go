@@ -14,6 +14,7 @@ func (p *play) rules() {
 	p.ruleOfPace()
 	p.ruleOfOrder()
 	p.ruleOfHeardText()
+	p.ruleOfCalls()
 	if !p.hungUp && !p.ends {
 		p.ruleOfAnswers()
 	}
@@ -31,6 +32,7 @@ func (p *play) ruleOfPace() {
 func (p *play) ruleOfOrder() {
 	var open string
 	var held time.Time // Since when the answer is held; zero while it is not.
+	words := false     // The answer has said that it has some.
 	for i, s := range p.phone.out {
 		var of string
 		switch o := s.Outbound.(type) {
@@ -38,8 +40,21 @@ func (p *play) ruleOfOrder() {
 			if open != "" {
 				p.amiss("an answer began in the middle of another")
 			}
-			open, of = o.Response.ID, o.Response.ID
+			open, of, words = o.Response.ID, o.Response.ID, false
+		case transport.MessageStarted:
+			if words {
+				p.amiss("the words of an answer began twice")
+			}
+			of, words = o.Response.ID, true
+		case transport.Called:
+			if !held.IsZero() && s.at.After(held) {
+				p.amiss("event %d calls a tool while the answer is held", i)
+			}
+			of = o.Response.ID
 		case transport.Words:
+			if !words {
+				p.amiss("the words of an answer came before their beginning")
+			}
 			of = o.Response.ID
 		case transport.Voice:
 			of = o.Response.ID
@@ -102,7 +117,7 @@ func (p *play) ruleOfAnswers() {
 	answered := map[string]bool{}
 	for _, r := range told[transport.TurnReport](p.phone.line) {
 		_, spoken := r.Report.Marks[budget.FirstAudible]
-		if spoken || unwanted[r.Response] || r.Report.Verdict == budget.Failed || r.Answer != "" {
+		if spoken || len(r.Calls) > 0 || unwanted[r.Response] || r.Report.Verdict == budget.Failed || r.Answer != "" {
 			for _, item := range r.Items {
 				answered[item] = true
 			}

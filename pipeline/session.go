@@ -8,7 +8,8 @@
 // pass, whose words think waits for, and an answer on the chance that they are all (guess.go). Speech over an answer is a
 // challenge (challenge.go), during which play holds what it has (floor.go).
 //
-// A clause or a sound may also be the beginning or the end of an answer, which so pass through every stage in their order.
+// A clause or a sound may also be the beginning or the end of an answer, which so pass through every stage in their order. Only
+// the calls of tools (calls.go) go from think to play at once, so that a tool works while the words before it are spoken.
 // Each item knows its turn. Nothing but cancellation goes the other way, as the cause of a turn's context, and the last hop
 // drops what is stale; so an interruption has nothing to flush. Every queue is bounded: whoever is ahead waits.
 package pipeline
@@ -61,6 +62,7 @@ type Session struct {
 	aloud      aloud
 	monitor    monitor
 	hypotheses chan hypothesis // The newest one, until follow takes it.
+	calls      chan called     // From think to play.
 	draining   chan struct{}   // Closed when Drain has been noticed.
 }
 
@@ -68,7 +70,7 @@ type Session struct {
 // or what went wrong. When it returns, nothing of the call is left running.
 func (s *Session) Run(ctx context.Context) error {
 	s.group, ctx = errgroup.WithContext(ctx)
-	s.draining, s.hypotheses = make(chan struct{}), make(chan hypothesis, 1)
+	s.draining, s.hypotheses, s.calls = make(chan struct{}), make(chan hypothesis, 1), make(chan called)
 	limits := s.Limits.withDefaults()
 
 	turns := make(chan *turn, 2*limits.Turns) // those that want no answer any more wait as well
@@ -76,13 +78,14 @@ func (s *Session) Run(ctx context.Context) error {
 	sounds := make(chan sound, max(1, limits.Ahead/frameLength))
 
 	s.group.Go(func() error { defer close(turns); return s.listen(ctx, limits, turns) })
-	s.group.Go(func() error { defer close(clauses); return s.think(ctx, turns, clauses) })
+	s.group.Go(func() error { defer close(clauses); return s.think(ctx, limits, turns, clauses) })
 	s.group.Go(func() error { defer close(sounds); return s.speak(ctx, clauses, sounds) })
 	s.group.Go(func() error { return s.play(ctx, limits, sounds) })
 	s.group.Go(func() error { return s.follow(ctx) })
 	s.group.Go(func() error { return s.drain(ctx) })
 	err := s.group.Wait()
 	s.monitor.close()
+	s.history.cancel("") // nobody will bring a result any more
 	return err
 }
 
@@ -107,8 +110,8 @@ func (s *Session) listen(ctx context.Context, limits Limits, turns chan<- *turn)
 }
 
 // think finds the words of each turn and an answer to them, which it hands on clause by clause.
-func (s *Session) think(ctx context.Context, turns <-chan *turn, clauses chan<- clause) error {
-	mind := &mind{Session: s}
+func (s *Session) think(ctx context.Context, limits Limits, turns <-chan *turn, clauses chan<- clause) error {
+	mind := &mind{Session: s, limits: limits}
 	for t := range turns {
 		o, err := mind.answer(ctx, t, clauses)
 		if err != nil {
@@ -154,25 +157,21 @@ func (s *Session) speak(ctx context.Context, clauses <-chan clause, sounds chan<
 // that is no longer wanted ends here.
 func (s *Session) play(ctx context.Context, limits Limits, sounds <-chan sound) error {
 	p := &player{Session: s, pacer: audio.Pacer{Lead: limits.Lead}}
-	for snd := range sounds {
+	for {
 		var err error
-		switch {
-		case snd.done != nil:
-			err = p.finish(ctx, snd.turn, *snd.done)
-		case snd.turn.ctx.Err() != nil:
-		case snd.begin:
-			err = p.begin(ctx, snd.turn)
-		case snd.fault != nil:
-			p.hear(snd.turn)
-			snd.turn.end(snd.fault)
-		default:
-			err = p.sound(ctx, snd)
+		select {
+		case c := <-s.calls:
+			err = p.call(ctx, c)
+		case snd, more := <-sounds:
+			if !more {
+				return nil
+			}
+			err = p.take(ctx, snd)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return nil
 }
 
 // drain ends the call when the service goes down, once the sentence that is being spoken has ended.

@@ -59,7 +59,16 @@ func (p *play) stands(s scenario.Statement) bool {
 func (p *play) same(what string, got []llm.Message, want []scenario.Message) {
 	var has, wants []string
 	for _, m := range got {
-		has = append(has, fmt.Sprintf("%s %q", m.Role, strings.TrimSuffix(m.Text, interruption)))
+		if m.Text != "" || m.Role == llm.ToolRole {
+			role, text := string(m.Role), strings.TrimSuffix(m.Text, interruption)
+			if m.Role == llm.ToolRole {
+				role, text = "result", strings.NewReplacer(pending, "pending", cancelled, "cancelled").Replace(text)
+			}
+			has = append(has, fmt.Sprintf("%s %q", role, text))
+		}
+		for _, c := range m.Calls {
+			has = append(has, fmt.Sprintf("call %q", c.Name+" "+about(c.Arguments)))
+		}
 	}
 	for _, m := range want {
 		wants = append(wants, fmt.Sprintf("%s %q", m.Role, m.Text))

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"riposte/audio"
+	"riposte/llm"
 	"riposte/scenario"
 	"riposte/transport"
 )
@@ -68,6 +69,12 @@ func (p *play) setting(s scenario.Statement) bool {
 		p.detection().Interrupt = false
 	case scenario.SetInstructions:
 		p.settings.Instructions = s.Text
+	case scenario.SetTools:
+		p.settings.Tools = offered(s.Names)
+	case scenario.SetOneCall:
+		p.settings.OneCall = true
+	case scenario.SetChoice:
+		p.settings.Choice = llm.Choice(s.Choice)
 	default:
 		return false
 	}
@@ -101,6 +108,8 @@ func (p *play) limit(s scenario.Statement) bool {
 		if s.To == 0 {
 			limits.Guesses = -1
 		}
+	case scenario.LimitSteps:
+		limits.Steps = s.To
 	default:
 		return false
 	}

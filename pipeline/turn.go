@@ -35,11 +35,13 @@ type turn struct {
 	firm     bool               // Nobody can interrupt the answer.
 	typed    string             // What the caller said by other means than speech.
 	respond  bool               // Whether it is to be answered.
+	late     bool               // It was asked for while another answer was being given, because of results that may be part of that.
 	settings transport.Settings // As they were when the turn was decided.
 	answer   transport.Response
 
 	items      []string // The caller's items that this answers. Set by think, read by play.
 	transcript string   // The same.
+	calls      []string // The tools that the answer has called, by name. Set by play.
 
 	settled chan struct{} // Closed when the conversation holds what was heard of the answer.
 
@@ -56,6 +58,13 @@ type outcome struct {
 	err    error
 	usage  llm.Usage
 	silent bool // There was nothing to answer.
+}
+
+// called is a call of a tool, on its way from think to play.
+type called struct {
+	turn *turn
+	call llm.ToolCall
+	said bool // The answer had words before it.
 }
 
 // clause is what think hands to speak: the beginning of an answer, a piece of its text, or its end.

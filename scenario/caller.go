@@ -77,6 +77,7 @@ var callerVerbs = map[string]verb{
 	"clears":    plain(Clears{}),
 	"cancels":   plain(Cancels{}),
 	"responds":  responds,
+	"returns":   returns,
 	"adds":      quoting(func(s string) Statement { return Adds{Text: s} }),
 	"truncates": timed(func(t Time) Statement { return Truncates{Heard: t} }),
 	"hangs": func(p *phrase) Statement {

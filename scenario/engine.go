@@ -41,6 +41,7 @@ type (
 		statement
 		Question string // Empty for all others.
 		Text     string
+		Calls    []Call // What it calls then.
 	}
 	// Finds is how likely the model finds it that the caller has finished; 0 says nothing.
 	Finds struct {
@@ -94,12 +95,16 @@ var sttVerbs = map[string]verb{
 }
 
 var modelVerbs = map[string]verb{
-	"says":  quoting(func(s string) Statement { return Answers{Text: s} }),
+	"says":  func(p *phrase) Statement { return Answers{Text: p.text(), Calls: p.calling()} },
 	"finds": counted(func(n int) Statement { return Finds{Percent: n} }),
 	"answers": func(p *phrase) Statement {
-		question := p.text()
-		p.expects("with")
-		return Answers{Question: question, Text: p.text()}
+		a := Answers{Question: p.text()}
+		if !p.sees("calling") {
+			p.expects("with")
+			a.Text = p.text()
+		}
+		a.Calls = p.calling()
+		return a
 	},
 }
 

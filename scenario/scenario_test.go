@@ -32,6 +32,12 @@ var errorTests = []struct{ line, want string }{
 	{`caller floods "stop" 1000000 times`, `x.turn:2: 1000000 is too much`},
 	{`fake caller shouts`, `x.turn:2: "shouts" is no thing that the caller does`},
 	{`real fake caller commits`, `x.turn:2: "fake" is no line`},
+	{`model answers "what" calling`, `x.turn:2: a word is missing`},
+	{`model answers "what" calling weather`, `x.turn:2: a text in quotation marks is missing`},
+	{`model answers "what"`, `x.turn:2: "with" has to stand`},
+	{`settings tools`, `x.turn:2: a word is missing`},
+	{`caller returns "sunny"`, `x.turn:2: "sunny" stands where no text can`},
+	{`now history tool "x"`, `x.turn:2: "tool" says nothing: system, user, assistant, call, result do`},
 	{`room brings noise`, `x.turn:2: "noise" stands where a text in quotation marks has to`},
 }
 
@@ -69,6 +75,11 @@ func TestParse(t *testing.T) {
 		{`now history user "stop", assistant "All right."`, Line{Statement: Holds{Messages: []Message{{"user", "stop"}, {"assistant", "All right."}}}}},
 		{`now 2 turns`, Line{Statement: Happened{Times: 2, Event: Wanted{Name: "turn"}}}},
 		{`model answers "and now" with "No."`, Line{Statement: Answers{Question: "and now", Text: "No."}}},
+		{`model answers "how is it" calling weather "Rome", time "Oslo"`, Line{Statement: Answers{Question: "how is it", Calls: []Call{{"weather", "Rome"}, {"time", "Oslo"}}}}},
+		{`model says "Let me look." calling weather "Rome"`, Line{Statement: Answers{Text: "Let me look.", Calls: []Call{{"weather", "Rome"}}}}},
+		{`caller returns weather "sunny"`, Line{Statement: Returns{Tool: "weather", Text: "sunny"}}},
+		{`settings tools weather, time`, Line{Statement: SetTools{Names: []string{"weather", "time"}}}},
+		{`now history call "weather Rome", result "sunny"`, Line{Statement: Holds{Messages: []Message{{"call", "weather Rome"}, {"result", "sunny"}}}}},
 		{`voice fails after 1`, Line{Statement: Fails{Engine: Voice, After: 1}}},
 		{`settings meaning low`, Line{Statement: SetMeaning{Eagerness: "low"}}},
 	} {

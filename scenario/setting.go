@@ -65,6 +65,9 @@ var settingVerbs = map[string]verb{
 		"interruptions": plain(SetNoInterruptions{}),
 	}),
 	"instructions": quoting(func(s string) Statement { return SetInstructions{Text: s} }),
+	"tools":        setTools,
+	"one":          setOneCall,
+	"choice":       func(p *phrase) Statement { return SetChoice{Choice: p.word()} },
 }
 
 func meaning(p *phrase) Statement {
@@ -81,4 +84,5 @@ var limitVerbs = map[string]verb{
 	"utterance": timed(func(t Time) Statement { return LimitUtterance{To: t} }),
 	"turns":     counted(func(n int) Statement { return LimitTurns{To: n} }),
 	"guesses":   counted(func(n int) Statement { return LimitGuesses{To: n} }),
+	"steps":     counted(func(n int) Statement { return LimitSteps{To: n} }),
 }

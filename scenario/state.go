@@ -1,6 +1,9 @@
 package scenario
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // These say how things stand at this moment.
 type (
@@ -35,7 +38,7 @@ type (
 
 // Message is one of a conversation.
 type Message struct {
-	Role string // system, user or assistant.
+	Role string // system, user, assistant, call or result.
 	Text string
 }
 
@@ -71,6 +74,9 @@ func asked(e Engine) verb {
 	}
 }
 
+// roles are what a message of a conversation can be from.
+var roles = []string{"system", "user", "assistant", "call", "result"}
+
 // messages reads a conversation.
 func (p *phrase) messages() []Message {
 	if p.takes("empty") {
@@ -79,8 +85,8 @@ func (p *phrase) messages() []Message {
 	var out []Message
 	for len(p.tokens) > 0 && p.err == nil {
 		role := p.word()
-		if role != "system" && role != "user" && role != "assistant" {
-			p.fail("%q says nothing: system, user and assistant do", role)
+		if !slices.Contains(roles, role) {
+			p.fail("%q says nothing: %s do", role, strings.Join(roles, ", "))
 		}
 		out = append(out, Message{Role: role, Text: p.text()})
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"riposte/audio"
+	"riposte/llm"
 )
 
 // Inbound is what a caller does.
@@ -25,7 +26,7 @@ type Clear struct{ Ref string }
 // Configure replaces the call's settings, from the next thing on that uses them.
 type Configure struct{ Settings Settings }
 
-// Add puts a written message into the conversation. It asks for no answer.
+// Add puts a written message, a call or the result of a call into the conversation. It asks for no answer.
 type Add struct {
 	Ref  string
 	Item Item
@@ -47,6 +48,10 @@ type Respond struct {
 	MaxTokens int
 	// Written replaces the call's own for this answer unless nil.
 	Written *bool
+	// Tools replace the call's own for this answer unless nil; without any in it there are none.
+	Tools []llm.Tool
+	// Choice replaces the call's own for this answer unless nil.
+	Choice *llm.Choice
 	// Metadata comes back with the answer.
 	Metadata map[string]string
 }

@@ -39,7 +39,7 @@ type Committed struct {
 // Cleared answers Clear.
 type Cleared struct{}
 
-// Added says that a written message is part of the conversation.
+// Added says that what the caller's side has added is part of the conversation.
 type Added struct {
 	Item     Item
 	Previous string
@@ -80,6 +80,20 @@ type TranscriptionFailed struct {
 // answers never overlap.
 type ResponseStarted struct{ Response Response }
 
+// MessageStarted says that the answer has words, which come next. An answer that only calls tools has none.
+type MessageStarted struct {
+	Response Response
+	Previous string // The item before that of the words.
+}
+
+// Called says that the model wants a tool called, as part of an answer, whose words may go on meanwhile. The caller's side does
+// it, adds the result to the conversation, and asks for the next answer.
+type Called struct {
+	Response Response
+	Item     Item
+	Previous string // The item before it.
+}
+
 // Words are the next part of an answer, sent together with the first sound of them.
 type Words struct {
 	Response Response
@@ -119,8 +133,9 @@ type TurnReport struct {
 	Response   string
 	Items      []string // What the caller said that this answers.
 	Transcript string
-	Answer     string // What the caller heard of it.
-	Continued  bool   // The caller went on before anything was heard: the next turn answers this one too.
+	Answer     string   // What the caller heard of it.
+	Calls      []string // The tools that it called, by name.
+	Continued  bool     // The caller went on before anything was heard: the next turn answers this one too.
 	Guesses    Guesses
 	Report     budget.Report
 }
@@ -153,6 +168,8 @@ func (Hypothesis) isOutbound()          {}
 func (Transcribed) isOutbound()         {}
 func (TranscriptionFailed) isOutbound() {}
 func (ResponseStarted) isOutbound()     {}
+func (MessageStarted) isOutbound()      {}
+func (Called) isOutbound()              {}
 func (Words) isOutbound()               {}
 func (Voice) isOutbound()               {}
 func (ResponseDone) isOutbound()        {}

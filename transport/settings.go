@@ -18,6 +18,9 @@ type Settings struct {
 	Holds        bool // The caller's side stops what it plays when it is told Held, and goes on with it when Released.
 	Sampling     llm.Sampling
 	MaxTokens    int        // Of one answer; 0 is the model's own limit.
+	Tools        []llm.Tool // What the model may call. The caller's side does it, and adds the results.
+	Choice       llm.Choice // Whether it may, must or must not.
+	OneCall      bool       // One answer makes no more than one call.
 	Detection    *Detection // nil: the caller commits turns and asks for answers.
 }
 
@@ -41,11 +44,13 @@ const (
 	High   Eagerness = "high"
 )
 
-// Item is a message in a conversation.
+// Item is a message in a conversation, a call of a tool, or the result of one.
 type Item struct {
 	ID   string
-	Role llm.Role
-	Text string
+	Role llm.Role // A call is the assistant's, and its result has llm.ToolRole.
+	Text string   // Of a result: what came of it. A call has none.
+	// Call is what is called. Of a result it is the call that this is the result of, and only its ID counts. nil for a message.
+	Call *llm.ToolCall
 	// After is the item that it follows: empty for the last one so far, Root for the very beginning.
 	After string
 }
@@ -56,8 +61,7 @@ const Root = "root"
 // Response is an answer that is being given.
 type Response struct {
 	ID       string
-	Item     string // The answer's item in the conversation.
-	Previous string // The item before it.
+	Item     string // The item of its words in the conversation, if it has any. Each of its calls is an item of its own.
 	Written  bool
 	Encoding string // From the settings under which it is given.
 	Metadata map[string]string

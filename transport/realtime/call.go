@@ -30,7 +30,8 @@ type call struct {
 	mu      sync.Mutex
 	session session // What the client sees of its settings.
 
-	encoded []byte // The last sound that was sent; answers are sent one at a time, so one buffer will do.
+	answer  answer // That is being told of: one at a time,
+	encoded []byte // and the last sound that was sent of it.
 }
 
 // message is one message and when it came.

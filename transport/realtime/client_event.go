@@ -58,6 +58,8 @@ type responseParams struct {
 	Instructions    *string           `json:"instructions,omitempty"`
 	Modalities      []string          `json:"output_modalities,omitempty"`
 	MaxOutputTokens *tokenLimit       `json:"max_output_tokens,omitempty"`
+	Tools           tools             `json:"tools,omitzero"`
+	ToolChoice      *toolChoice       `json:"tool_choice,omitempty"`
 	Conversation    string            `json:"conversation,omitempty"`
 	Metadata        map[string]string `json:"metadata,omitempty"`
 }
@@ -70,6 +72,10 @@ func (p *responseParams) UnmarshalJSON(b []byte) error {
 	err := d.Decode((*plain)(p))
 	if field, ok := unknownField(err); ok {
 		return invalid("response."+field, "unknown_parameter", "response.%s cannot be set for one answer.", field)
+	}
+	var own *wireError
+	if errors.As(err, &own) && own.param != "" {
+		own.param = "response." + own.param
 	}
 	return err
 }
@@ -102,14 +108,18 @@ func (t *base64Text) UnmarshalJSON(b []byte) error {
 // MarshalJSON encodes it.
 func (t base64Text) MarshalJSON() ([]byte, error) { return json.Marshal([]byte(t)) }
 
-// item is a message in the conversation, as the wire writes it.
+// item is a part of the conversation, as the wire writes it: a message, a function_call or a function_call_output.
 type item struct {
-	ID      string    `json:"id,omitempty"`
-	Object  string    `json:"object,omitempty"`
-	Type    string    `json:"type"`
-	Status  string    `json:"status,omitempty"`
-	Role    string    `json:"role,omitempty"`
-	Content []content `json:"content"`
+	ID        string    `json:"id,omitempty"`
+	Object    string    `json:"object,omitempty"`
+	Type      string    `json:"type"`
+	Status    string    `json:"status,omitempty"`
+	Role      string    `json:"role,omitempty"`
+	Content   []content `json:"content,omitzero"`
+	CallID    string    `json:"call_id,omitempty"`
+	Name      string    `json:"name,omitempty"`
+	Arguments *string   `json:"arguments,omitempty"`
+	Output    *string   `json:"output,omitempty"`
 }
 
 // content is a part of an item.

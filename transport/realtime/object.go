@@ -72,20 +72,6 @@ func textEvent(r transport.Response) string {
 	return "response.output_audio_transcript"
 }
 
-// place adds to f where in the answer it belongs.
-func place(r transport.Response, f fields) fields {
-	f["response_id"], f["item_id"], f["output_index"], f["content_index"] = r.ID, r.Item, 0, 0
-	return f
-}
-
-func part(r transport.Response, text string) fields {
-	p := content{Type: "audio", Transcript: &text}
-	if r.Written {
-		p = content{Type: "text", Text: text}
-	}
-	return place(r, fields{"part": p})
-}
-
 // answerItem writes an answer as an item; text is nil while it is not known.
 func answerItem(r transport.Response, status string, text *string) item {
 	it := item{ID: r.Item, Object: "realtime.item", Type: "message", Status: status, Role: string(llm.Assistant), Content: []content{}}
@@ -100,8 +86,17 @@ func answerItem(r transport.Response, status string, text *string) item {
 	return it
 }
 
-// messageItem writes a message that was added in writing.
-func messageItem(m transport.Item) item {
+// writtenItem writes an item that is complete as it stands: a message in writing, a call, or the result of one.
+func writtenItem(m transport.Item) item {
+	switch {
+	case m.Call != nil && m.Role == llm.ToolRole:
+		return item{ID: m.ID, Object: "realtime.item", Type: "function_call_output", Status: "completed", CallID: m.Call.ID, Output: &m.Text}
+	case m.Call != nil:
+		arguments := string(m.Call.Arguments)
+		return item{
+			ID: m.ID, Object: "realtime.item", Type: "function_call", Status: "completed", CallID: m.Call.ID, Name: m.Call.Name, Arguments: &arguments,
+		}
+	}
 	kind := "input_text"
 	if m.Role == llm.Assistant {
 		kind = "output_text"
@@ -130,6 +125,7 @@ func report(out transport.TurnReport) fields {
 	}
 	return fields{
 		"response_id": out.Response, "item_ids": append([]string{}, out.Items...), "transcript": out.Transcript, "answer": out.Answer,
+		"calls":     append([]string{}, out.Calls...),
 		"continued": out.Continued, "guesses": fields{"tries": out.Guesses.Tries, "stood": out.Guesses.Stood, "wasted_tokens": out.Guesses.Wasted},
 		"verdict": out.Report.Verdict, "blame": out.Report.Blame,
 		"stages_ms": stages, "total_ms": ms(out.Report.Total), "marks_ms": marks, "shares_ms": shares,

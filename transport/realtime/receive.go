@@ -1,7 +1,10 @@
 package realtime
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"strings"
 	"time"
@@ -59,7 +62,7 @@ func (c *call) inbound(ctx context.Context, e clientEvent, id string, at time.Ti
 	case *audioClear:
 		return transport.Clear{Ref: id}, nil
 	case *itemCreate:
-		it, err := e.message()
+		it, err := e.read()
 		return transport.Add{Ref: id, Item: it}, err
 	case *itemTruncate:
 		const most = int64(24 * time.Hour / time.Millisecond)
@@ -74,7 +77,7 @@ func (c *call) inbound(ctx context.Context, e clientEvent, id string, at time.Ti
 		}
 		return transport.Truncate{Ref: id, Item: e.Item, Heard: time.Duration(*e.AudioEndMS) * time.Millisecond}, nil
 	case *responseCreate:
-		return e.request(id)
+		return e.request(id, c.current())
 	case *responseCancel:
 		return transport.Cancel{Ref: id, Response: e.Response}, nil
 	}
@@ -138,13 +141,13 @@ func (c *call) current() session {
 // maxID is how long a client's name for an item may be, in bytes.
 const maxID = 128
 
-// message reads a written message.
-func (e *itemCreate) message() (transport.Item, error) {
+// read reads an item: a written message, a call or a result.
+func (e *itemCreate) read() (transport.Item, error) {
 	it := transport.Item{ID: e.Item.ID, Role: llm.Role(e.Item.Role)}
 	if e.Previous != nil {
 		it.After = *e.Previous
 	}
-	for param, id := range map[string]string{"item.id": it.ID, "previous_item_id": it.After} {
+	for param, id := range map[string]string{"item.id": it.ID, "previous_item_id": it.After, "item.call_id": e.Item.CallID} {
 		if len(id) > maxID || strings.ContainsFunc(id, unicode.IsControl) {
 			return it, invalid(param, "invalid_value", "%s must have at most %d characters, and none of them control characters.", param, maxID)
 		}
@@ -152,9 +155,19 @@ func (e *itemCreate) message() (transport.Item, error) {
 	if it.ID == transport.Root {
 		return it, invalid("item.id", "invalid_value", "item.id may not be %q: that is the place before the first item.", it.ID)
 	}
-	if e.Item.Type != "message" {
-		return it, invalid("item.type", "invalid_value", "item.type is %q; this service takes \"message\".", e.Item.Type)
+	switch e.Item.Type {
+	case "message":
+		return e.message(it)
+	case "function_call":
+		return e.call(it)
+	case "function_call_output":
+		return e.result(it)
 	}
+	return it, invalid("item.type", "invalid_value", "item.type is %.64q; this service takes \"message\", \"function_call\" and \"function_call_output\".", e.Item.Type)
+}
+
+// message reads a written message.
+func (e *itemCreate) message(it transport.Item) (transport.Item, error) {
 	switch it.Role {
 	case llm.User, llm.System, llm.Assistant:
 	default:
@@ -174,8 +187,37 @@ func (e *itemCreate) message() (transport.Item, error) {
 	return it, nil
 }
 
-// request reads the wish for an answer.
-func (e *responseCreate) request(id string) (transport.Inbound, error) {
+// call reads a call that was made before, in another session.
+func (e *itemCreate) call(it transport.Item) (transport.Item, error) {
+	it.Role, it.Call = llm.Assistant, &llm.ToolCall{ID: cmp.Or(e.Item.CallID, "call_"+rand.Text()), Name: e.Item.Name}
+	if e.Item.Name == "" || len(e.Item.Name) > maxID {
+		return it, invalid("item.name", "invalid_value", "item.name must have 1 to %d characters: which function was called?", maxID)
+	}
+	it.Call.Arguments = json.RawMessage("{}")
+	if a := e.Item.Arguments; a != nil && *a != "" {
+		it.Call.Arguments = json.RawMessage(*a)
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(it.Call.Arguments, &object); err != nil || object == nil {
+		return it, invalid("item.arguments", "invalid_value", "item.arguments must be a string that holds a JSON object.")
+	}
+	return it, nil
+}
+
+// result reads the result of a call.
+func (e *itemCreate) result(it transport.Item) (transport.Item, error) {
+	if e.Item.CallID == "" {
+		return it, invalid("item.call_id", "missing_required_parameter", "item.call_id is missing: which call is this the result of?")
+	}
+	if e.Item.Output == nil {
+		return it, invalid("item.output", "missing_required_parameter", "item.output is missing: what came of the call?")
+	}
+	it.Role, it.Call, it.Text = llm.ToolRole, &llm.ToolCall{ID: e.Item.CallID}, *e.Item.Output
+	return it, nil
+}
+
+// request reads the wish for an answer, in a session.
+func (e *responseCreate) request(id string, s session) (transport.Inbound, error) {
 	out := transport.Respond{Ref: id}
 	p := e.Response
 	if p == nil {
@@ -209,6 +251,22 @@ func (e *responseCreate) request(id string) (transport.Inbound, error) {
 			return nil, invalid("response.max_output_tokens", "invalid_value", "max_output_tokens is %d; it must be 1 to %d or \"inf\".", *p.MaxOutputTokens, maxTokens)
 		}
 		out.MaxTokens = int(*p.MaxOutputTokens)
+	}
+	if p.Tools != nil || p.ToolChoice != nil {
+		if p.Tools != nil {
+			s.Tools, out.Tools = p.Tools, p.Tools.offered()
+		}
+		switch {
+		case p.ToolChoice != nil:
+			s.ToolChoice = *p.ToolChoice
+		case len(s.Tools) == 0:
+			s.ToolChoice = toolChoice(llm.ChoiceAuto) // whatever the session wants of its own
+		}
+		if err := validTools("response", s.Tools, s.ToolChoice); err != nil {
+			return nil, err
+		}
+		choice := llm.Choice(s.ToolChoice)
+		out.Choice = &choice
 	}
 	out.Instructions, out.Metadata = p.Instructions, p.Metadata
 	return out, nil

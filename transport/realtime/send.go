@@ -30,7 +30,7 @@ func (c *call) Send(ctx context.Context, out transport.Outbound) error {
 	case transport.Cleared:
 		return c.send(ctx, "input_audio_buffer.cleared", fields{})
 	case transport.Added:
-		return c.added(ctx, messageItem(out.Item), out.Previous)
+		return c.added(ctx, writtenItem(out.Item), out.Previous)
 	case transport.Removed:
 		return c.send(ctx, "conversation.item.deleted", fields{"item_id": out.Item})
 	case transport.Truncated:
@@ -57,6 +57,10 @@ func (c *call) Send(ctx context.Context, out transport.Outbound) error {
 		})
 	case transport.ResponseStarted:
 		return c.started(ctx, out.Response)
+	case transport.MessageStarted:
+		return c.speaks(ctx, out)
+	case transport.Called:
+		return c.called(ctx, out)
 	case transport.Words:
 		return c.words(ctx, out)
 	case transport.Voice:
@@ -89,10 +93,7 @@ func (c *call) committed(ctx context.Context, out transport.Committed) error {
 // added tells of an item that is complete.
 func (c *call) added(ctx context.Context, it item, previous string) error {
 	f := fields{"item": it, "previous_item_id": orNull(previous)}
-	if err := c.send(ctx, "conversation.item.added", f); err != nil {
-		return err
-	}
-	return c.send(ctx, "conversation.item.done", f)
+	return c.sendAll(ctx, event{"conversation.item.added", f}, event{"conversation.item.done", f})
 }
 
 // pause tells a client that pauses its playing to do so, or to go on.
@@ -103,28 +104,9 @@ func (c *call) pause(ctx context.Context, kind string) error {
 	return c.send(ctx, kind, fields{})
 }
 
-// started opens an answer: the response, its one item, and the item's one part.
-func (c *call) started(ctx context.Context, r transport.Response) error {
-	it := answerItem(r, "in_progress", nil)
-	for _, e := range []struct {
-		kind string
-		f    fields
-	}{
-		{"response.created", fields{"response": c.response(r, "in_progress", nil)}},
-		{"response.output_item.added", fields{"response_id": r.ID, "output_index": 0, "item": it}},
-		{"conversation.item.added", fields{"previous_item_id": orNull(r.Previous), "item": it}},
-		{"response.content_part.added", part(r, "")},
-	} {
-		if err := c.send(ctx, e.kind, e.f); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // words sends the next words of an answer.
 func (c *call) words(ctx context.Context, out transport.Words) error {
-	return c.send(ctx, textEvent(out.Response)+".delta", place(out.Response, fields{"delta": out.Text}))
+	return c.send(ctx, textEvent(out.Response)+".delta", c.place(out.Response, fields{"delta": out.Text}))
 }
 
 // voice sends the next sound of an answer. It is the one event that is frequent, so it is written by hand.
@@ -134,56 +116,28 @@ func (c *call) voice(ctx context.Context, out transport.Voice) error {
 	b := make([]byte, 0, 256+base64.StdEncoding.EncodedLen(len(c.encoded)))
 	b = append(b, `{"type":"response.output_audio.delta","event_id":"`...)
 	b = append(b, newEventID()...)
-	b = append(b, `","response_id":"`...)
-	b = append(b, r.ID...) // IDs are our own and need no escaping
-	b = append(b, `","item_id":"`...)
-	b = append(b, r.Item...)
-	b = append(b, `","output_index":0,"content_index":0,"delta":"`...)
+	b = append(b, `",`...)
+	b = c.appendPlace(b, r)
+	b = append(b, `,"delta":"`...)
 	b = base64.StdEncoding.AppendEncode(b, c.encoded)
 	b = append(b, `"}`...)
 	return c.queue(ctx, b)
-}
-
-// done closes what started opened.
-func (c *call) done(ctx context.Context, out transport.ResponseDone) error {
-	r := out.Response
-	status := "completed"
-	if out.Status != transport.Completed {
-		status = "incomplete"
-	}
-	it := answerItem(r, status, &out.Text)
-	var output []item
-	var events []event
-	if !r.Written {
-		events = append(events, event{"response.output_audio.done", place(r, fields{})})
-	}
-	key := "transcript"
-	if r.Written {
-		key = "text"
-	}
-	events = append(events,
-		event{textEvent(r) + ".done", place(r, fields{key: out.Text})},
-		event{"response.content_part.done", part(r, out.Text)},
-		event{"response.output_item.done", fields{"response_id": r.ID, "output_index": 0, "item": it}},
-		event{"conversation.item.done", fields{"previous_item_id": orNull(r.Previous), "item": it}},
-	)
-	output = append(output, it)
-	full := c.response(r, string(out.Status), output)
-	full["status_details"] = details(out)
-	full["usage"] = usage(out.Usage)
-	events = append(events, event{"response.done", fields{"response": full}})
-	for _, e := range events {
-		if err := c.send(ctx, e.kind, e.f); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // event is a server event's type and fields.
 type event struct {
 	kind string
 	f    fields
+}
+
+// sendAll queues several events, in their order.
+func (c *call) sendAll(ctx context.Context, events ...event) error {
+	for _, e := range events {
+		if err := c.send(ctx, e.kind, e.f); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // fault tells of an error.

@@ -162,6 +162,13 @@ func TestWrongEvents(t *testing.T) {
 		{`{"type":"conversation.item.create","item":{"id":"root","type":"message","role":"user","content":[{"type":"input_text","text":"x"}]},"event_id":"root"}`, "invalid_value", "root"},
 		{`{"type":"conversation.item.create","item":{"id":"` + strings.Repeat("x", 200) + `","type":"message","role":"user","content":[{"type":"input_text","text":"x"}]},"event_id":"id"}`, "invalid_value", "id"},
 		{`{"type":"conversation.item.create","item":{"type":"message","role":"user","content":[{"type":"input_text","text":" "}]},"event_id":"blank"}`, "missing_required_parameter", "blank"},
+		{`{"type":"conversation.item.create","item":{"type":"mcp_call"},"event_id":"mcp"}`, "invalid_value", "mcp"},
+		{`{"type":"conversation.item.create","item":{"type":"function_call","arguments":"{}"},"event_id":"nameless"}`, "invalid_value", "nameless"},
+		{`{"type":"conversation.item.create","item":{"type":"function_call","name":"f","arguments":"[]"},"event_id":"list"}`, "invalid_value", "list"},
+		{`{"type":"conversation.item.create","item":{"type":"function_call_output","output":"x"},"event_id":"whose"}`, "missing_required_parameter", "whose"},
+		{`{"type":"conversation.item.create","item":{"type":"function_call_output","call_id":"c"},"event_id":"what"}`, "missing_required_parameter", "what"},
+		{`{"type":"response.create","response":{"tool_choice":"required"},"event_id":"must"}`, "invalid_value", "must"},
+		{`{"type":"response.create","response":{"tools":[{"type":"function","name":""}]},"event_id":"unnamed"}`, "invalid_value", "unnamed"},
 	} {
 		p.send(tt.event)
 		if code, about := p.code(); code != tt.code || about != tt.about {
@@ -202,7 +209,7 @@ func TestUpdate(t *testing.T) {
 
 // An answer is told in the protocol's order, and its sound arrives whole.
 func TestAnswer(t *testing.T) {
-	r := transport.Response{ID: "resp_1", Item: "item_2", Previous: "item_1", Encoding: "audio/pcm", Metadata: map[string]string{"k": "v"}}
+	r := transport.Response{ID: "resp_1", Item: "item_2", Encoding: "audio/pcm", Metadata: map[string]string{"k": "v"}}
 	p, ended := serve(t, Limits{}, func(ctx context.Context, c transport.Call) error {
 		for _, out := range []transport.Outbound{
 			transport.SpeechStarted{Item: "item_1", At: 100 * time.Millisecond},
@@ -210,6 +217,7 @@ func TestAnswer(t *testing.T) {
 			transport.Committed{Item: "item_1"},
 			transport.Transcribed{Item: "item_1", Text: "hello", Speech: time.Second},
 			transport.ResponseStarted{Response: r},
+			transport.MessageStarted{Response: r, Previous: "item_1"},
 			transport.Words{Response: r, Text: "Good "},
 			transport.Voice{Response: r, PCM: audio.PCM{1, 2}},
 			transport.Words{Response: r, Text: "day."},

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"riposte/llm"
 	"riposte/transport"
 )
 
@@ -21,8 +22,9 @@ type session struct {
 	Instructions    string          `json:"instructions"`
 	Modalities      []string        `json:"output_modalities"`
 	Audio           sessionAudio    `json:"audio"`
-	Tools           []any           `json:"tools"`
-	ToolChoice      any             `json:"tool_choice"`
+	Tools           tools           `json:"tools"`
+	ToolChoice      toolChoice      `json:"tool_choice"`
+	ParallelCalls   bool            `json:"parallel_tool_calls"`
 	MaxOutputTokens tokenLimit      `json:"max_output_tokens"`
 	Truncation      any             `json:"truncation"`
 	Tracing         json.RawMessage `json:"tracing"`
@@ -82,7 +84,7 @@ func newSession(id, model, voice string, s transport.Settings) session {
 	out := session{
 		Type: "realtime", Object: "realtime.session", ID: id, Model: model,
 		Instructions: s.Instructions, Modalities: []string{"audio"},
-		Tools: []any{}, ToolChoice: "auto", MaxOutputTokens: tokenLimit(s.MaxTokens), Truncation: "auto",
+		Tools: tools{}, ParallelCalls: true, MaxOutputTokens: tokenLimit(s.MaxTokens), Truncation: "auto",
 		Audio: sessionAudio{
 			Input: audioInput{
 				Format:        format{Type: "audio/pcm", Rate: pcmRate},
@@ -150,6 +152,9 @@ func (s session) update(patch json.RawMessage, defaults transport.Settings, voic
 	if err := d.Decode(&next); err != nil {
 		return s, badSession(err)
 	}
+	if next.Tools == nil {
+		next.Tools = tools{}
+	}
 	if err := next.validate(s, voice); err != nil {
 		return s, err
 	}
@@ -161,12 +166,14 @@ func (s session) update(patch json.RawMessage, defaults transport.Settings, voic
 
 // clone returns a copy that shares nothing with s.
 func (s session) clone() (session, error) {
-	b, err := json.Marshal(s)
-	if err != nil {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // the model reads the tools' parameters as they are written
+	if err := e.Encode(s); err != nil {
 		return s, err
 	}
 	var out session
-	return out, json.Unmarshal(b, &out)
+	return out, json.Unmarshal(b.Bytes(), &out)
 }
 
 // validate says what of a changed session cannot be had. old is the session before the change.
@@ -192,8 +199,8 @@ func (s session) validate(old session, voice string) error {
 	if s.MaxOutputTokens < 0 || s.MaxOutputTokens > maxTokens {
 		return invalid("session.max_output_tokens", "invalid_value", "max_output_tokens is %d; it must be 1 to %d or \"inf\".", s.MaxOutputTokens, maxTokens)
 	}
-	if len(s.Tools) > 0 {
-		return invalid("session.tools", "invalid_value", "This service does not call tools yet: leave session.tools empty.")
+	if err := validTools("session", s.Tools, s.ToolChoice); err != nil {
+		return err
 	}
 	if !isNull(s.Prompt) {
 		return invalid("session.prompt", "invalid_value", "This service keeps no prompts: put the text into session.instructions.")
@@ -272,6 +279,7 @@ func (s session) settings(defaults transport.Settings) transport.Settings {
 	out.Written = slices.Contains(s.Modalities, "text")
 	out.Holds = slices.Contains(s.Include, holds)
 	out.MaxTokens = int(s.MaxOutputTokens)
+	out.Tools, out.Choice, out.OneCall = s.Tools.offered(), llm.Choice(s.ToolChoice), !s.ParallelCalls
 	out.Rate, out.Encoding = s.Audio.Output.Format.Rate, s.Audio.Output.Format.Type
 	out.Speed = s.Audio.Output.Speed
 	if t := s.Audio.Input.Transcription; t != nil {

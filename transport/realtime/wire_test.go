@@ -26,6 +26,10 @@ var wireCases = []struct {
 	{"create", `{"type":"response.create"}`, ""},
 	{"create with much", `{"type":"response.create","response":{"instructions":"x","output_modalities":["text"],"max_output_tokens":"inf","metadata":{"a":"b"}}}`, ""},
 	{"cancel", `{"type":"response.cancel","response_id":"r"}`, ""},
+	{"call", `{"type":"conversation.item.create","item":{"type":"function_call","call_id":"c","name":"f","arguments":"{\"x\":\"<1>\"}"}}`, ""},
+	{"result", `{"type":"conversation.item.create","item":{"type":"function_call_output","call_id":"c","output":""}}`, ""},
+	{"create with tools", `{"type":"response.create","response":{"tools":[{"type":"function","name":"f","parameters":{"type":"object","description":"a < b"},"strict":true}],"tool_choice":{"type":"function","name":"f"}}}`, ""},
+	{"create without tools", `{"type":"response.create","response":{"tools":[],"tool_choice":"none"}}`, ""},
 
 	{"nothing", ``, "invalid_json"},
 	{"no JSON", `hello`, "invalid_json"},
@@ -38,6 +42,13 @@ var wireCases = []struct {
 	{"no base64", `{"type":"input_audio_buffer.append","audio":"!!"}`, "invalid_value"},
 	{"audio of another type", `{"type":"input_audio_buffer.append","audio":7}`, "invalid_type"},
 	{"time of another type", `{"type":"conversation.item.truncate","item_id":"i","audio_end_ms":"soon"}`, "invalid_type"},
+	{"a tool of another type", `{"type":"response.create","response":{"tools":[{"type":"mcp","server_url":"x"}]}}`, "invalid_value"},
+	{"a tool without a type", `{"type":"response.create","response":{"tools":[{"name":"f"}]}}`, "missing_required_parameter"},
+	{"a tool as of another protocol", `{"type":"response.create","response":{"tools":[{"type":"function","function":{"name":"f"}}]}}`, "unknown_parameter"},
+	{"no tool", `{"type":"response.create","response":{"tools":[7]}}`, "invalid_type"},
+	{"no tools", `{"type":"response.create","response":{"tools":"f"}}`, "invalid_type"},
+	{"no choice", `{"type":"response.create","response":{"tool_choice":"sometimes"}}`, "invalid_value"},
+	{"a choice of nothing", `{"type":"response.create","response":{"tool_choice":{"type":"function"}}}`, "invalid_value"},
 	{"no tokens", `{"type":"response.create","response":{"max_output_tokens":0}}`, "invalid_value"},
 }
 
@@ -97,11 +108,17 @@ func FuzzDecode(f *testing.F) {
 			}
 			return
 		}
-		if diff := cmp.Diff(e, e2); diff != "" {
+		if diff := cmp.Diff(e, e2, sameJSON, cmp.AllowUnexported(responseCreate{}, itemCreate{})); diff != "" {
 			t.Fatalf("%q changed (-before +after):\n%s", b, diff)
 		}
 	})
 }
+
+// sameJSON compares JSON that is kept as it came by what it means.
+var sameJSON = cmp.Transformer("JSON", func(raw json.RawMessage) (v any) {
+	_ = json.Unmarshal(raw, &v) // it has been read before
+	return v
+})
 
 func TestSessionUpdate(t *testing.T) {
 	base := newSession("sess_1", "m", "joe", defaults())
@@ -131,6 +148,10 @@ func TestSessionUpdate(t *testing.T) {
 		{"tokens", `{"max_output_tokens":100}`, "", func(s *session) { s.MaxOutputTokens = 100 }},
 		{"a voice of the protocol's", `{"audio":{"output":{"voice":"marin"}}}`, "", func(s *session) { s.Audio.Output.Voice = "marin" }},
 		{"reports", `{"include":["riposte.turn"]}`, "", func(s *session) { s.Include = []string{"riposte.turn"} }},
+		{"tools", `{"tools":[{"type":"function","name":"f","description":"d"}],"tool_choice":"required","parallel_tool_calls":false}`, "", func(s *session) {
+			s.Tools, s.ToolChoice, s.ParallelCalls = tools{{Type: "function", Name: "f", Description: "d"}}, "required", false
+		}},
+		{"no tools", `{"tools":null,"tool_choice":null}`, "", func(*session) {}},
 
 		{"unknown field", `{"temprature":1}`, "session", nil},
 		{"unknown field deep down", `{"audio":{"input":{"formt":"x"}}}`, "session", nil},
@@ -148,7 +169,15 @@ func TestSessionUpdate(t *testing.T) {
 		{"silence of the semantic", `{"audio":{"input":{"turn_detection":{"type":"semantic_vad","silence_duration_ms":500}}}}`, "session.audio.input.turn_detection.silence_duration_ms", nil},
 		{"eagerness of silence", `{"audio":{"input":{"turn_detection":{"type":"server_vad","eagerness":"low"}}}}`, "session.audio.input.turn_detection.eagerness", nil},
 		{"no such detection", `{"audio":{"input":{"turn_detection":{"type":"psychic"}}}}`, "session.audio.input.turn_detection.type", nil},
-		{"tools", `{"tools":[{"type":"function","name":"f"}]}`, "session.tools", nil},
+		{"a tool's name", `{"tools":[{"type":"function","name":"of the day"}]}`, "session.tools", nil},
+		{"two tools of one name", `{"tools":[{"type":"function","name":"f"},{"type":"function","name":"f"}]}`, "session.tools", nil},
+		{"a tool's parameters", `{"tools":[{"type":"function","name":"f","parameters":{"properties":{"x":{"not":{}}}}}]}`, "session.tools", nil},
+		{"a tool's type", `{"tools":[{"type":"mcp","server_label":"x"}]}`, "session.tools", nil},
+		{"many tools", `{"tools":[` + strings.Repeat(`{"type":"function","name":"f"},`, maxTools) + `{"type":"function","name":"f"}]}`, "session.tools", nil},
+		{"long tools", `{"tools":[{"type":"function","name":"f","description":"` + strings.Repeat("x", maxToolBytes) + `"}]}`, "session.tools", nil},
+		{"a choice without tools", `{"tool_choice":"required"}`, "session.tool_choice", nil},
+		{"a choice of another tool", `{"tools":[{"type":"function","name":"f"}],"tool_choice":{"type":"function","name":"g"}}`, "session.tool_choice", nil},
+		{"another choice", `{"tool_choice":"maybe"}`, "session.tool_choice", nil},
 		{"tokens below 1", `{"max_output_tokens":-5}`, "session.max_output_tokens", nil},
 		{"another type", `{"instructions":7}`, "session.instructions", nil},
 		{"no object", `7`, "", nil},
