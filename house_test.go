@@ -17,10 +17,12 @@ import (
 var house = map[string][]string{
 	"audio":              {},
 	"budget":             {},
+	"budget/trace":       {"budget"},
 	"llm":                {"budget"},
 	"stt":                {"audio", "budget"},
 	"tts":                {"audio", "budget"},
 	"scenario":           {},
+	"scenario/live":      {"audio", "audio/room", "scenario", "stt/wer"},
 	"stt/wer":            {},
 	"llm/grammar":        {},
 	"llm/schema":         {"llm"},
@@ -30,7 +32,7 @@ var house = map[string][]string{
 	"pipeline":           {"audio", "audio/echo", "budget", "endpoint", "llm", "llm/toolcall", "stt", "tts", "transport"},
 	"transport/realtime": {"audio", "budget", "llm", "llm/toolcall", "transport"},
 	"caller":             {"audio"},
-	"bench":              {"audio", "budget", "caller", "endpoint", "llm", "stt", "stt/wer", "tts"},
+	"bench":              {"audio", "audio/room", "budget", "caller", "endpoint", "llm", "scenario", "scenario/live", "stt", "stt/wer", "tts"},
 	"web":                {},
 
 	"audio/echo":      {"audio"},
