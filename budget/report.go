@@ -7,7 +7,7 @@ type Verdict string
 
 // The verdicts. A turn that was not answered aloud has none.
 const (
-	Met  Verdict = "met"  // The first audible answer left within the plan's total.
+	Met Verdict = "met" // The first audible answer left within the plan's total.
 	// Masked says that something else than the answer was heard in time: an opener, the answer to a hypothesis, a cached clause.
 	Masked Verdict = "masked"
 	Over   Verdict = "over" // It left later.
