@@ -14,7 +14,7 @@ type Limits struct {
 	Lead      time.Duration // Sound that the caller's side may hold: what an interruption has to throw away. It defaults to 200 ms.
 	Guesses   int           // Answers that may be begun before a turn is decided, for each turn; negative for none. It defaults to 3.
 	Commit    time.Duration // Speech over an answer that takes the word, whatever it says. It defaults to 300 ms.
-	Steps     int           // Answers in a row that may call tools, for one turn of the caller: the next one has to do without. It defaults to 8.
+	Steps     int           // Answers in a row that may call tools, for one turn of the caller: the next one has to do without. Negative lets none call any. It defaults to 8.
 	Unheard   time.Duration // An answer that was to be heard for less than this counts as not heard. It defaults to 700 ms, a word or two.
 }
 

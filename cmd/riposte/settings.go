@@ -63,6 +63,7 @@ type settings struct {
 		Silence      time.Duration `default:"0" help:"Silence that ends a caller's turn; 0 goes by what is said and how." group:"talk"`
 		Eagerness    string        `default:"medium" enum:"low,medium,high" help:"How soon a turn is taken to be over where that is not clear: low, medium or high." group:"talk"`
 		Guesses      int           `default:"3" help:"Answers that may be begun for one turn while it is not certain that it is over; 0 for none." group:"talk"`
+		Steps        int           `default:"8" help:"Answers in a row that may call tools before the caller says something again: the next one has to do without; 0 lets none call any." group:"talk"`
 		Commit       time.Duration `default:"300ms" help:"Speech over an answer that interrupts it, whatever it says; words do so sooner, a mm-hm later or not at all." group:"talk"`
 		Echo         bool          `default:"true" negatable:"" help:"Tell the agent's own voice from the caller's where a speakerphone sends it back." group:"talk"`
 		Unheard      time.Duration `default:"700ms" help:"Who goes on talking before this much of an answer was heard is taken to go on with the turn, not to interrupt." group:"talk"`
@@ -156,6 +157,7 @@ func (s *settings) Validate() error {
 	check(s.LLM.Idle >= 0, "llm-idle is %d: it must not be negative", s.LLM.Idle)
 	check(s.Cores >= 0 && s.Cores <= mostThreads, "cores is %d: it must be 0 to %d", s.Cores, mostThreads)
 	check(s.Talk.Guesses >= 0 && s.Talk.Guesses <= 100, "talk-guesses is %d: it must be 0 to 100", s.Talk.Guesses)
+	check(s.Talk.Steps >= 0 && s.Talk.Steps <= 1000, "talk-steps is %d: it must be 0 to 1000", s.Talk.Steps)
 	check(s.Talk.Idle >= 0, "talk-idle is %v: it must not be negative", s.Talk.Idle)
 	check(s.TTS.Cache >= 0, "tts-cache is %d: it must not be negative", s.TTS.Cache)
 	check(s.STT.Threads >= 1 && s.STT.Threads <= mostThreads, "stt-threads is %d: it must be 1 to %d", s.STT.Threads, mostThreads)
@@ -181,6 +183,7 @@ func (s *settings) plan() budget.Plan {
 func (s *settings) limits() pipeline.Limits {
 	return pipeline.Limits{
 		Utterance: s.Calls.Longest, Lead: s.Calls.Lead, Ahead: s.Calls.Ahead, Unheard: s.Talk.Unheard, Commit: s.Talk.Commit, Guesses: orNone(s.Talk.Guesses),
+		Steps: orNone(s.Talk.Steps),
 	}
 }
 
