@@ -26,6 +26,7 @@ var Stages = [...]Stage{Mic, STT, LLM, TTS}
 // Plan gives each stage its share. What a stage leaves unused later stages may use; the total never moves.
 type Plan struct {
 	Mic, STT, LLM, TTS time.Duration
+	Observe            bool // Measure and judge only: nothing is done when a share runs out.
 }
 
 // DefaultPlan is 890 ms in all.

@@ -19,11 +19,11 @@ const (
 type Report struct {
 	Plan      Plan
 	SpeechEnd time.Time
-	Stages    map[Stage]time.Duration // Only the stages that ended.
+	Stages    map[Stage]time.Duration // Only the stages that ended. They add up to the time until Answered.
 	Marks     map[Mark]time.Duration  // Time since SpeechEnd.
-	Total     time.Duration           // From the last voiced sample to the first audible answer: the platform's turn gap.
+	Total     time.Duration           // From the last voiced sample to the first audible sound: the platform's turn gap.
 	Verdict   Verdict
-	Blame     Stage    // For Over and Masked: the stage that overran its share by most.
+	Blame     Stage    // For Over the stage that overran its share by most, for Masked the one that was acted for, for Failed the one that did.
 	Actions   []Action // What was done because a share ran out, in the order of time.
 }
 

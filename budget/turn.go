@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"slices"
 	"sync"
 	"time"
 )
@@ -17,19 +18,21 @@ const (
 	FirstToken   Mark = "first_token"   // The model has begun to answer.
 	FirstClause  Mark = "first_clause"  // There is something to speak. LLM ends.
 	FirstAudio   Mark = "first_audio"   // The voice has made its first sound, audible or not.
-	FirstAudible Mark = "first_audible" // The first audible sound has left for the caller. TTS ends.
+	FirstAudible Mark = "first_audible" // The first audible sound has left for the caller.
+	Answered     Mark = "answered"      // The first audible sound of the answer itself has. TTS ends. Later only where the first was an opener.
 	Done         Mark = "done"          // The answer's last sound has left for the caller.
 )
 
 // ends says with which mark each stage ends; a stage begins where the one before it ended.
-var ends = [len(Stages)]Mark{Received, Final, FirstClause, FirstAudible}
+var ends = [len(Stages)]Mark{Received, Final, FirstClause, Answered}
 
 // Turn collects the marks of one turn. It is safe for use by several goroutines.
 type Turn struct {
 	speechEnd time.Time
 
-	mu    sync.Mutex
-	marks []stamp
+	mu      sync.Mutex
+	marks   []stamp
+	actions []Action
 }
 
 type stamp struct {
@@ -54,6 +57,25 @@ func (t *Turn) Mark(m Mark, at time.Time) {
 	t.marks = append(t.marks, stamp{m, at})
 }
 
+// Act notes what was done because a stage's share had run out.
+func (t *Turn) Act(s Stage, k ActionKind, at time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.actions = append(t.actions, Action{Stage: s, Kind: k, At: at.Sub(t.speechEnd)})
+}
+
+// Pending returns the first stage that has not ended; empty when all have.
+func (t *Turn) Pending() Stage {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i, s := range Stages {
+		if !slices.ContainsFunc(t.marks, func(m stamp) bool { return m.mark == ends[i] }) {
+			return s
+		}
+	}
+	return ""
+}
+
 // Due returns when a stage has to be at its end: what the stages before it leave unused it may use.
 func (t *Turn) Due(p Plan, s Stage) time.Time {
 	at := t.speechEnd
@@ -72,26 +94,38 @@ func (t *Turn) Report(p Plan) Report {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 
-	r := Report{Plan: p, SpeechEnd: t.speechEnd, Stages: make(map[Stage]time.Duration), Marks: make(map[Mark]time.Duration)}
+	r := Report{
+		Plan: p, SpeechEnd: t.speechEnd, Actions: slices.Clone(t.actions),
+		Stages: make(map[Stage]time.Duration), Marks: make(map[Mark]time.Duration),
+	}
 	r.Marks[SpeechEnd] = 0
 	for _, s := range t.marks {
 		r.Marks[s.mark] = s.at.Sub(t.speechEnd)
 	}
+	total, heard := r.Marks[FirstAudible]
+	took := make(map[Stage]time.Duration) // Those that never ended as well: what they have taken when something was heard.
 	var begin time.Duration
 	for i, s := range Stages {
 		end, ok := r.Marks[ends[i]]
 		if !ok {
-			return r
+			took[s] = total - begin
+			break
 		}
 		end = max(end, begin) // a stage that ran ahead of the one before it took no time of its own
-		r.Stages[s] = end - begin
+		r.Stages[s], took[s] = end-begin, end-begin
 		begin = end
 	}
-	r.Total = begin
-	r.Verdict = Met
-	if r.Total > p.Total() {
-		r.Verdict = Over
-		r.Blame = blame(r.Stages, p)
+	if !heard {
+		return r
+	}
+	r.Total = total
+	switch {
+	case total > p.Total():
+		r.Verdict, r.Blame = Over, blame(took, p)
+	case len(r.Actions) > 0:
+		r.Verdict, r.Blame = Masked, r.Actions[len(r.Actions)-1].Stage // the one that would have been too late without it
+	default:
+		r.Verdict = Met
 	}
 	return r
 }

@@ -21,21 +21,21 @@ func TestReport(t *testing.T) {
 	}{
 		{
 			name:    "within every share",
-			marks:   marks{Received: 20 * ms, Decided: 250 * ms, Final: 300 * ms, FirstClause: 600 * ms, FirstAudible: 700 * ms},
+			marks:   marks{Received: 20 * ms, Decided: 250 * ms, Final: 300 * ms, FirstClause: 600 * ms, FirstAudible: 700 * ms, Answered: 700 * ms},
 			stages:  map[Stage]time.Duration{Mic: 20 * ms, STT: 280 * ms, LLM: 300 * ms, TTS: 100 * ms},
 			total:   700 * ms,
 			verdict: Met,
 		},
 		{
 			name:    "what one stage saves another may use",
-			marks:   marks{Received: 20 * ms, Final: 500 * ms, FirstClause: 600 * ms, FirstAudible: 890 * ms},
+			marks:   marks{Received: 20 * ms, Final: 500 * ms, FirstClause: 600 * ms, FirstAudible: 890 * ms, Answered: 890 * ms},
 			stages:  map[Stage]time.Duration{Mic: 20 * ms, STT: 480 * ms, LLM: 100 * ms, TTS: 290 * ms},
 			total:   890 * ms,
 			verdict: Met,
 		},
 		{
 			name:    "late, and the one that overran most is to blame",
-			marks:   marks{Received: 20 * ms, Final: 350 * ms, FirstClause: 1400 * ms, FirstAudible: 1600 * ms},
+			marks:   marks{Received: 20 * ms, Final: 350 * ms, FirstClause: 1400 * ms, FirstAudible: 1600 * ms, Answered: 1600 * ms},
 			stages:  map[Stage]time.Duration{Mic: 20 * ms, STT: 330 * ms, LLM: 1050 * ms, TTS: 200 * ms},
 			total:   1600 * ms,
 			verdict: Over,
@@ -48,7 +48,7 @@ func TestReport(t *testing.T) {
 		},
 		{
 			name:    "a stage that ran ahead took no time of its own",
-			marks:   marks{Received: 20 * ms, Final: 500 * ms, FirstClause: 400 * ms, FirstAudible: 510 * ms},
+			marks:   marks{Received: 20 * ms, Final: 500 * ms, FirstClause: 400 * ms, FirstAudible: 510 * ms, Answered: 510 * ms},
 			stages:  map[Stage]time.Duration{Mic: 20 * ms, STT: 480 * ms, LLM: 0, TTS: 10 * ms},
 			total:   510 * ms,
 			verdict: Met,

@@ -43,7 +43,7 @@ type cast struct {
 // part is what one engine does.
 type part struct {
 	takes  time.Duration // To its result, or to the first part of it.
-	fault  string        // "fails" or "hangs"; empty while it works.
+	fault  string        // "fails", "hangs", "garbles" or, while only the closing pass is slow, "late"; empty while it works.
 	after  int           // How much of the result comes before the fault: words of the model, clauses of a voice.
 	asked  int           // How often it was asked.
 	voiced int           // Clauses since the fault was set.
@@ -134,7 +134,7 @@ func (s *scriptedStream) Write(pcm audio.PCM) {
 	every, believes, part := s.every, s.believes, s.stt
 	s.cast.mu.Unlock()
 	speech := audio.Duration(s.samples, rate)
-	if speech-s.told < every || part.fault != "" {
+	if speech-s.told < every || part.fault != "" && part.fault != "late" {
 		return
 	}
 	s.told = speech
@@ -152,8 +152,12 @@ func (s *scriptedStream) Finish(ctx context.Context, _ budget.Urgency) (stt.Tran
 	s.mu.Lock()
 	heard := stt.Transcript{Text: strings.Join(s.tally.words(heardWord), " "), Speech: audio.Duration(s.samples, rate)}
 	s.mu.Unlock()
-	if err := s.ask(&s.stt).wait(ctx); err != nil {
+	p := s.ask(&s.stt)
+	if err := p.wait(ctx); err != nil {
 		return stt.Transcript{}, err
+	}
+	if p.fault == "garbles" {
+		heard.Text = "\xff\x00"
 	}
 	return heard, nil
 }
@@ -182,6 +186,9 @@ func (c *cast) Generate(ctx context.Context, r llm.Request) iter.Seq2[llm.Piece,
 		var said []string
 		if answer != "" {
 			said = strings.SplitAfter(answer, " ")
+		}
+		if p.fault == "garbles" {
+			said = slices.Repeat([]string{"\x00 *"}, 100)
 		}
 		for i, word := range said {
 			if i > 0 {
@@ -269,7 +276,7 @@ func (c *cast) speak(ctx context.Context, text string, o tts.Options) iter.Seq2[
 			tell = func(tts.Word) {}
 		}
 		c.mu.Unlock()
-		if p.fault != "" {
+		if p.fault == "fails" || p.fault == "hangs" {
 			c.mu.Lock()
 			c.tts.voiced++
 			if c.tts.voiced <= p.after {
@@ -291,6 +298,9 @@ func (c *cast) speak(ctx context.Context, text string, o tts.Options) iter.Seq2[
 				tell(tts.Word{End: read + len(letters), Heard: made + len(pcm)})
 			}
 			pcm = append(pcm, make(audio.PCM, audio.Samples(time.Duration(len(word)-len(letters))*letter, rate))...)
+			if p.fault == "garbles" {
+				clear(pcm)
+			}
 			read, made = read+len(word), made+len(pcm)
 			if len(pcm) > 0 && !yield(pcm, nil) {
 				return

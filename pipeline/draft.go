@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"iter"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -38,10 +39,10 @@ type piece struct {
 	voice *voicing      // Its sound, if that has been begun ahead of time.
 }
 
-// write begins a draft under the settings. Its first clause is due at the given time. A speculative one waits with
+// write begins a draft of a model's under the settings. Its first clause is due at the given time. A speculative one waits with
 // everything behind its first clause, and behind the sound of that, until it is wanted. The draft has to be stopped, when
 // its last clause has been spoken at the latest.
-func (s *Session) write(ctx context.Context, settings transport.Settings, messages []llm.Message, due time.Time, speculative bool) *draft {
+func (s *Session) write(ctx context.Context, model llm.Generator, settings transport.Settings, messages []llm.Message, due time.Time, speculative bool) *draft {
 	ctx, stop := context.WithCancel(ctx)
 	d := &draft{messages: messages, pieces: make(chan piece), stop: stop}
 	u := budget.Urgency{Deadline: due}
@@ -53,21 +54,21 @@ func (s *Session) write(ctx context.Context, settings transport.Settings, messag
 	r.Sampling, r.MaxTokens = settings.Sampling, settings.MaxTokens
 	s.group.Go(func() error {
 		defer close(d.pieces)
-		d.outcome, d.err = s.compose(ctx, d, r, settings)
+		d.outcome, d.err = s.compose(ctx, model, d, r, settings)
 		return nil
 	})
 	return d
 }
 
 // compose has the model write d.
-func (s *Session) compose(ctx context.Context, d *draft, r llm.Request, settings transport.Settings) (outcome, error) {
+func (s *Session) compose(ctx context.Context, model llm.Generator, d *draft, r llm.Request, settings transport.Settings) (outcome, error) {
 	var c clauser
 	var began time.Time
 	o := outcome{status: transport.Completed}
 	said := false // Something, or a tool was called.
 	hand := func(text string) error {
-		if text = unmarked(text); strings.TrimSpace(text) == "" {
-			return nil
+		if text = unmarked(text); strings.TrimSpace(text) == "" || !settings.Written && len(words(text)) == 0 {
+			return nil // there is nothing to say
 		}
 		said = true
 		p := piece{text: text, began: began, at: time.Now()}
@@ -76,7 +77,7 @@ func (s *Session) compose(ctx context.Context, d *draft, r llm.Request, settings
 		}
 		return put(ctx, d.pieces, p)
 	}
-	for p, err := range s.LLM.Generate(ctx, r) {
+	for p, err := range model.Generate(ctx, r) {
 		if err != nil {
 			return o, err
 		}
@@ -213,14 +214,25 @@ func (s *Session) sound(ctx context.Context, text string, o tts.Options, chunks 
 	return nil
 }
 
-// all yields the sound.
-func (v *voicing) all(yield func(audio.PCM, error) bool) {
-	for pcm := range v.chunks {
-		if !yield(pcm, nil) {
-			return
+// all returns the sound. It ends early, with the cause, when ctx does.
+func (v *voicing) all(ctx context.Context) iter.Seq2[audio.PCM, error] {
+	return func(yield func(audio.PCM, error) bool) {
+		for {
+			select {
+			case pcm, more := <-v.chunks:
+				if !more {
+					if v.err != nil {
+						yield(nil, v.err)
+					}
+					return
+				}
+				if !yield(pcm, nil) {
+					return
+				}
+			case <-ctx.Done():
+				yield(nil, context.Cause(ctx))
+				return
+			}
 		}
-	}
-	if v.err != nil {
-		yield(nil, v.err)
 	}
 }

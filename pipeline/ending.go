@@ -49,9 +49,11 @@ func (l *listener) end() *ending {
 	return e
 }
 
+// syllable is how much of what was said a hypothesis need not have heard to be a whole one.
+const syllable = 150 * time.Millisecond
+
 // whole reports whether a hypothesis has heard all that was voiced, but for the rest of a syllable.
 func (l *listener) whole(h stt.Hypothesis) bool {
-	const syllable = 150 * time.Millisecond
 	return h.Speech >= l.ear.at(l.ear.voiced-l.ear.from)-syllable
 }
 

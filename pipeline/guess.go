@@ -59,7 +59,7 @@ func (g *guess) try(words string) {
 		g.waste()
 	}
 	g.spent.tries++
-	g.draft = g.session.write(g.ctx, g.settings, messages, g.due, true)
+	g.draft = g.session.write(g.ctx, g.session.LLM, g.settings, messages, g.due, true)
 }
 
 // take ends the guessing, and returns the draft that answers the messages; nil if there is none.

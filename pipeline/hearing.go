@@ -20,6 +20,7 @@ type hearing struct {
 
 // pass is a closing pass over what was said up to its beginning.
 type pass struct {
+	of         *hearing
 	done       chan struct{}
 	stop       context.CancelFunc
 	transcript stt.Transcript
@@ -65,7 +66,7 @@ func (h *hearing) feed(tape *audio.Tape) {
 // ctx, or when its stop is called.
 func (s *Session) finish(ctx context.Context, h *hearing, due time.Time) *pass {
 	ctx, stop := context.WithCancel(ctx)
-	p := &pass{done: make(chan struct{}), stop: stop}
+	p := &pass{of: h, done: make(chan struct{}), stop: stop}
 	s.group.Go(func() error {
 		defer stop()
 		defer close(p.done)

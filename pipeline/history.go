@@ -77,10 +77,14 @@ func (h *history) addOf(answer string, it transport.Item) (previous string, err 
 	return previous, err
 }
 
-// addAnswer makes room behind the last item for the words of an answer, of which the caller's side is not told yet.
+// addAnswer makes room behind the last item for the words of an answer, of which the caller's side is not told yet. What is
+// there already stays.
 func (h *history) addAnswer(id, answer string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.find(id) != nil {
+		return nil
+	}
 	_, err := h.insert(&entry{id: id, role: llm.Assistant, answer: answer, untold: true}, "")
 	return err
 }

@@ -15,6 +15,7 @@ type Limits struct {
 	Guesses   int           // Answers that may be begun before a turn is decided, for each turn; negative for none. It defaults to 3.
 	Commit    time.Duration // Speech over an answer that takes the word, whatever it says. It defaults to 300 ms.
 	Steps     int           // Answers in a row that may call tools, for one turn of the caller: the next one has to do without. Negative lets none call any. It defaults to 8.
+	Stall     time.Duration // An engine that brings nothing for so long has failed. It defaults to 5 s.
 	Unheard   time.Duration // An answer that was to be heard for less than this counts as not heard. It defaults to 700 ms, a word or two.
 }
 
@@ -28,6 +29,7 @@ func (l Limits) withDefaults() Limits {
 		Guesses:   cmp.Or(l.Guesses, 3),
 		Commit:    cmp.Or(l.Commit, 300*time.Millisecond),
 		Steps:     cmp.Or(l.Steps, 8),
+		Stall:     cmp.Or(l.Stall, 5*time.Second),
 		Unheard:   cmp.Or(l.Unheard, 700*time.Millisecond),
 	}
 }

@@ -3,9 +3,11 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"riposte/budget"
 	"riposte/llm"
@@ -57,7 +59,7 @@ func (m *mind) answer(ctx context.Context, t *turn, clauses chan<- clause) (outc
 		return o, nil
 	}
 	m.Log.Error("the model failed", "call", m.Call.ID(), "err", err)
-	return m.excuse(t, clauses, err), nil
+	return m.excuse(t, clauses, budget.LLM, err), nil
 }
 
 // listenTo waits for the transcription of the turn. failed is why there is none.
@@ -66,23 +68,59 @@ func (m *mind) listenTo(ctx context.Context, t *turn) (failed, err error) {
 	if h == nil {
 		return nil, nil
 	}
-	select {
-	case <-h.done:
-	case <-ctx.Done():
+	text, speech, err := m.heard(ctx, t)
+	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	if h.err != nil && !m.history.has(t.item) {
+	if err != nil && !m.history.has(t.item) {
 		return nil, nil // the caller went on, and it is heard as part of the next turn
 	}
-	if h.err != nil {
-		m.Log.Error("the recogniser failed", "call", m.Call.ID(), "err", h.err)
-		return h.err, m.Call.Send(ctx, transport.TranscriptionFailed{Item: t.item, Err: h.err})
+	if err != nil {
+		m.Log.Error("the recogniser failed", "call", m.Call.ID(), "err", err)
+		return err, m.Call.Send(ctx, transport.TranscriptionFailed{Item: t.item, Err: err})
 	}
-	if !m.history.setText(t.item, h.transcript.Text) {
+	if !m.history.setText(t.item, text) {
 		return nil, nil // the caller went on, and it is part of the next turn
 	}
-	return nil, m.Call.Send(ctx, transport.Transcribed{Item: t.item, Text: h.transcript.Text, Speech: h.transcript.Speech})
+	t.said = text
+	return nil, m.Call.Send(ctx, transport.Transcribed{Item: t.item, Text: text, Speech: speech})
 }
+
+// heard waits for the words of a turn and the length of their sound. When the recogniser's share has run out, what it last
+// thought has to do, if that takes in all of the turn.
+func (m *mind) heard(ctx context.Context, t *turn) (text string, speech time.Duration, err error) {
+	h := t.hearing
+	due, stalled := time.NewTimer(time.Until(t.clock.Due(m.Plan, budget.STT))), time.NewTimer(m.limits.Stall)
+	defer due.Stop()
+	defer stalled.Stop()
+	for {
+		select {
+		case <-h.done:
+			if h.err == nil && !utf8.ValidString(h.transcript.Text) {
+				return "", 0, fmt.Errorf("%w: %.40q", errGarbage, h.transcript.Text)
+			}
+			return h.transcript.Text, h.transcript.Speech, h.err
+		case <-ctx.Done():
+			return "", 0, context.Cause(ctx)
+		case <-stalled.C:
+			h.stop()
+			return "", 0, fmt.Errorf("%w: no words for %v", errStalled, m.limits.Stall)
+		case <-due.C:
+			y, ok := h.of.known()
+			if m.Plan.Observe || h.over() || !ok || y.Text == "" || y.Speech < t.voiced-syllable {
+				continue
+			}
+			h.stop()
+			t.clock.Act(budget.STT, budget.BestHypothesis, time.Now())
+			return y.Text, y.Speech, nil
+		}
+	}
+}
+
+var (
+	errStalled = errors.New("the engine stalled")               // It was waited for in vain.
+	errGarbage = errors.New("the recogniser's words are no text") // Not UTF-8.
+)
 
 // settle waits until the conversation holds what was heard of the last answer.
 func (m *mind) settle(ctx context.Context) error {
@@ -104,8 +142,8 @@ func (m *mind) collect(t *turn) {
 	}
 	m.last, m.asks = t, false
 	m.open = slices.DeleteFunc(m.open, func(s said) bool { return s.item == t.replaces })
-	if t.hearing != nil && t.hearing.transcript.Text != "" {
-		m.open = append(m.open, said{t.item, t.hearing.transcript.Text})
+	if t.said != "" {
+		m.open = append(m.open, said{t.item, t.said})
 	}
 	if t.typed != "" {
 		m.open = append(m.open, said{t.item, t.typed})
@@ -131,36 +169,33 @@ func (m *mind) generate(t *turn, clauses chan<- clause) (outcome, error) {
 	messages := m.history.messages(t.settings.Instructions, "")
 	d := t.guess.take(messages)
 	if d == nil {
-		d = m.write(t.ctx, m.within(t.settings), messages, t.clock.Due(m.Plan, budget.LLM), false)
+		d = m.write(t.ctx, m.LLM, m.within(t.settings), messages, t.clock.Due(m.Plan, budget.LLM), false)
 	}
 	context.AfterFunc(t.ctx, d.stop)
 	words, calls := 0, 0
-	for {
-		select {
-		case p, more := <-d.pieces:
-			if !more {
-				m.asks = calls > 0 && words == 0
-				return d.outcome, d.err
-			}
-			t.clock.Mark(budget.FirstToken, p.began)
-			if p.call != nil {
-				if calls++; calls > 1 && t.settings.OneCall {
-					continue
-				}
-				if err := put(t.ctx, m.calls, called{turn: t, call: *p.call, said: words > 0}); err != nil {
-					return outcome{}, err
-				}
+	d, p, more, err := m.lead(t, messages, d)
+	for ; more && err == nil; p, more, err = m.next(t, d) {
+		t.clock.Mark(budget.FirstToken, p.began)
+		if p.call != nil {
+			if calls++; calls > 1 && t.settings.OneCall {
 				continue
 			}
-			words++
-			t.clock.Mark(budget.FirstClause, p.at)
-			if err := put(t.ctx, clauses, clause{turn: t, text: p.text, voice: p.voice}); err != nil {
+			if err := put(t.ctx, m.calls, called{turn: t, call: *p.call, said: words > 0}); err != nil {
 				return outcome{}, err
 			}
-		case <-t.ctx.Done():
-			return outcome{}, context.Cause(t.ctx)
+			continue
+		}
+		words++
+		t.clock.Mark(budget.FirstClause, p.at)
+		if err := put(t.ctx, clauses, clause{turn: t, text: p.text, voice: p.voice}); err != nil {
+			return outcome{}, err
 		}
 	}
+	if err != nil {
+		return outcome{}, err
+	}
+	m.asks = calls > 0 && words == 0
+	return d.outcome, d.err
 }
 
 // request is what to ask the model about a conversation under the settings. All requests of a call are alike in what the model
@@ -201,14 +236,14 @@ func (m *mind) apologise(ctx context.Context, t *turn, clauses chan<- clause, wh
 	if err := m.begin(ctx, t, clauses); err != nil {
 		return outcome{}, err
 	}
-	return m.excuse(t, clauses, why), nil
+	return m.excuse(t, clauses, budget.STT, why), nil
 }
 
 // excuse says that the turn cannot be answered, so that the caller is not left in silence.
-func (m *mind) excuse(t *turn, clauses chan<- clause, why error) outcome {
+func (m *mind) excuse(t *turn, clauses chan<- clause, blame budget.Stage, why error) outcome {
 	if m.Apology != "" {
 		t.clock.Mark(budget.FirstClause, time.Now())
 		_ = put(t.ctx, clauses, clause{turn: t, text: m.Apology}) // fails only when the answer is no longer wanted
 	}
-	return outcome{status: transport.Failed, err: why}
+	return outcome{status: transport.Failed, err: why, blame: blame}
 }

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -16,6 +17,7 @@ type mouth struct {
 	voice     tts.Synthesizer
 	settings  transport.Settings
 	plan      budget.Plan
+	stall     time.Duration // How long the voice may bring nothing.
 	sounds    chan<- sound
 	resampler *audio.Resampler
 	frame     int       // Samples in a frame.
@@ -29,13 +31,13 @@ type mouth struct {
 // sentencePause is the silence between sentences. Voices leave some 110 ms behind a full stop; talkers leave 200 to 400.
 const sentencePause = 150 * time.Millisecond
 
-func newMouth(voice tts.Synthesizer, settings transport.Settings, plan budget.Plan, sounds chan<- sound) (*mouth, error) {
+func newMouth(voice tts.Synthesizer, settings transport.Settings, plan budget.Plan, stall time.Duration, sounds chan<- sound) (*mouth, error) {
 	r, err := audio.OpenResampler(voice.Rate(), settings.Rate)
 	if err != nil {
 		return nil, fmt.Errorf("voice: %w", err)
 	}
 	return &mouth{
-		voice: voice, settings: settings, plan: plan, sounds: sounds, resampler: r,
+		voice: voice, settings: settings, plan: plan, stall: stall, sounds: sounds, resampler: r,
 		frame: audio.Samples(frameLength, settings.Rate),
 	}, nil
 }
@@ -56,17 +58,25 @@ func (m *mouth) say(c clause) {
 	// The first sound is due by the plan, and what follows when that has been heard.
 	due := t.clock.Due(m.plan, budget.TTS).Add(audio.Duration(m.made, m.settings.Rate))
 	m.words = nil
-	sound := m.voice.Speak(t.ctx, c.text, tts.Options{
+	ctx, stop := context.WithCancelCause(t.ctx)
+	defer stop(nil)
+	stalled := time.AfterFunc(m.stall, func() { stop(fmt.Errorf("%w: no sound for %v", errStalled, m.stall)) })
+	defer stalled.Stop()
+	sound := m.voice.Speak(ctx, c.text, tts.Options{
 		Speed: m.settings.Speed, Urgency: budget.Urgency{Deadline: due}, Words: m.place,
 	})
 	if c.voice != nil {
-		sound = c.voice.all
+		sound = c.voice.all(ctx)
 	}
 	for pcm, err := range sound {
+		stalled.Stop() // who takes the sound may be slow
 		if c.voice != nil {
 			for _, w := range c.voice.places() {
 				m.place(w)
 			}
+		}
+		if cause := context.Cause(ctx); err != nil && cause != nil {
+			err = cause
 		}
 		if err != nil {
 			m.fail(t, fmt.Errorf("voice: %w", err))
@@ -76,6 +86,7 @@ func (m *mouth) say(c clause) {
 		if m.send(&c, m.resampler.Write(pcm), false) != nil {
 			return
 		}
+		stalled.Reset(m.stall)
 	}
 	// The clause's last frame may be short: that keeps its sound and its text together.
 	_ = m.send(&c, nil, true)

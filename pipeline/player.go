@@ -20,6 +20,7 @@ type player struct {
 	answering *turn         // The answer that has begun and not ended; nil between answers.
 	said      bool          // The caller's side knows that it has words,
 	item      string        // and this is its newest item in the conversation.
+	phrase    int           // How many openers were spoken.
 	early     []called      // Calls of an answer that has not begun here yet.
 	before    time.Duration // What was played before it.
 	spoken    []span        // Its clauses, with the sound that was sent.
@@ -34,8 +35,14 @@ func (p *player) take(ctx context.Context, snd sound) error {
 		return p.finish(ctx, snd.turn, *snd.done)
 	case snd.turn.ctx.Err() != nil:
 	case snd.begin:
+		if p.answering == snd.turn {
+			return nil // an opener came before it
+		}
 		return p.begin(ctx, snd.turn)
 	case snd.fault != nil:
+		if err := p.say(ctx, snd.turn, p.Apology); err != nil {
+			return err
+		}
 		p.hear(snd.turn)
 		snd.turn.end(snd.fault)
 	default:
@@ -142,7 +149,7 @@ func (p *player) sound(ctx context.Context, snd sound) error {
 		return err
 	}
 	if _, ok := audio.FirstAudible(snd.pcm, t.settings.Rate); ok {
-		t.markAudible(time.Now())
+		t.markAudible(time.Now(), snd.ready)
 	}
 	return nil
 }
@@ -204,6 +211,9 @@ func (p *player) wait(t *turn, d time.Duration) bool {
 	}
 }
 
+// errSilence says that the voice spoke and could not be heard.
+var errSilence = errors.New("the voice made nothing but silence")
+
 // finish ends an answer, once it was heard or is no longer wanted, and reports on its turn.
 func (p *player) finish(ctx context.Context, t *turn, o outcome) error {
 	defer close(t.settled)
@@ -212,6 +222,12 @@ func (p *player) finish(ctx context.Context, t *turn, o outcome) error {
 
 	if f := t.status(o); f.status == transport.Failed && t.ctx.Err() != nil && ctx.Err() == nil {
 		p.Log.Error("the answer failed", "call", p.Call.ID(), "response", t.answer.ID, "err", f.err)
+	}
+	if p.answering == t && len(p.spoken) > 0 && t.ctx.Err() == nil && t.clock.Pending() == budget.TTS && !t.settings.Written {
+		o.status, o.blame, o.err = transport.Failed, budget.TTS, errSilence
+		if err := p.say(ctx, t, p.Apology); err != nil {
+			return err
+		}
 	}
 	if p.answering != t || !p.said {
 		defer p.history.remove(t.answer.Item) // it came to nothing, and nobody was told
@@ -222,6 +238,9 @@ func (p *player) finish(ctx context.Context, t *turn, o outcome) error {
 		p.answering, p.whole = nil, t.ctx.Err() == nil
 		t.clock.Mark(budget.Done, time.Now())
 		o = t.status(o)
+		if o.silent && o.status == "" {
+			o.status = transport.Completed // but for the opener
+		}
 		done := transport.ResponseDone{
 			Response: t.answer, Status: o.status, Reason: o.reason, Err: o.err, Usage: o.usage, Text: p.text.String(),
 		}
@@ -246,7 +265,7 @@ func (p *player) finish(ctx context.Context, t *turn, o outcome) error {
 		report.Report.Verdict, report.Report.Blame = "", "" // nobody asked for it
 	}
 	if o.status == transport.Failed {
-		report.Report.Verdict, report.Report.Blame = budget.Failed, "" // an apology is no answer, however soon it comes
+		report.Report.Verdict, report.Report.Blame = budget.Failed, o.blame // an apology is no answer, however soon it comes
 	}
 	p.Log.Info("turn", "call", p.Call.ID(), "response", t.answer.ID, "verdict", report.Report.Verdict,
 		"blame", report.Report.Blame, "total", report.Report.Total, "continued", report.Continued, "calls", report.Calls)

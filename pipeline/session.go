@@ -3,7 +3,7 @@
 //	Call.Receive -> listen (VAD, end of turn, STT) -> turns -> think (LLM) -> clauses -> speak (TTS) -> sounds -> play -> Call.Send
 //
 // listen is in listener.go and utterance.go, on top of ear.go; think in mind.go, draft.go and clause.go; speak in mouth.go; play
-// in player.go. The recogniser hears the caller from the first sound on (hearing.go); what it makes of that in the meantime goes to
+// in player.go, and where an answer would be too late, an opener (opener.go). The recogniser hears the caller from the first sound on (hearing.go); what it makes of that in the meantime goes to
 // follow, in reader.go, which has the model read ahead. A silence that may end the turn begins an ending (ending.go): a closing
 // pass, whose words think waits for, and an answer on the chance that they are all (guess.go). Speech over an answer is a
 // challenge (challenge.go), during which play holds what it has (floor.go).
@@ -41,6 +41,7 @@ type Session struct {
 	Turns    TurnModel          // nil goes by words and silence alone.
 	STT      stt.Recognizer
 	LLM      llm.Generator
+	Hedge    llm.Generator // Is asked as well where LLM is late or fails; nil for nobody.
 	TTS      tts.Synthesizer
 	Plan     budget.Plan
 	Limits   Limits
@@ -48,6 +49,8 @@ type Session struct {
 	// Apology is spoken when a turn cannot be answered, so that the caller is not left in silence.
 	Apology  string
 	Greeting Greeting
+	Openers  []string // Spoken where an answer would be too late, until it comes. Those that Phrases knows are.
+	Phrases  Phrases  // nil knows none.
 	Silence  Silence
 	// Drain is closed when the service goes down: the answer that is being given ends with its sentence, then the call
 	// ends with transport.ErrShutdown. nil never drains.
@@ -70,6 +73,7 @@ type Session struct {
 // or what went wrong. When it returns, nothing of the call is left running.
 func (s *Session) Run(ctx context.Context) error {
 	s.group, ctx = errgroup.WithContext(ctx)
+	s.live.news = make(chan struct{}, 1)
 	s.draining, s.hypotheses, s.calls = make(chan struct{}), make(chan hypothesis, 1), make(chan called)
 	limits := s.Limits.withDefaults()
 
@@ -133,7 +137,7 @@ func (s *Session) speak(ctx context.Context, clauses <-chan clause, sounds chan<
 		switch {
 		case c.begin && !c.turn.settings.Written:
 			m.close()
-			if m, err = newMouth(s.TTS, c.turn.settings, s.Plan, sounds); err == nil {
+			if m, err = newMouth(s.TTS, c.turn.settings, s.Plan, s.Limits.withDefaults().Stall, sounds); err == nil {
 				err = put(ctx, sounds, sound{clause: c})
 			}
 		case m == nil || c.begin:
@@ -159,7 +163,11 @@ func (s *Session) play(ctx context.Context, limits Limits, sounds <-chan sound) 
 	p := &player{Session: s, pacer: audio.Pacer{Lead: limits.Lead}}
 	for {
 		var err error
+		late, due := p.late()
 		select {
+		case <-s.live.news: // who is waited for may be another now
+		case <-due:
+			err = p.open(ctx, late)
 		case c := <-s.calls:
 			err = p.call(ctx, c)
 		case snd, more := <-sounds:

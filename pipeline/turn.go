@@ -29,6 +29,7 @@ type turn struct {
 	item     string             // What the caller said; empty when the caller only asked for an answer.
 	replaces string             // The item of a turn that this one takes in, since the caller went on with it.
 	hearing  *pass              // What is made of it; nil without an item.
+	voiced   time.Duration      // How long it is, up to its last voiced sample.
 	guess    *guess             // The work on its answer that was begun before it was decided; nil without any.
 	spent    speculation        // What other such work has cost before.
 	line     string             // What is answered, where no model is asked for it; empty otherwise.
@@ -41,11 +42,13 @@ type turn struct {
 
 	items      []string // The caller's items that this answers. Set by think, read by play.
 	transcript string   // The same.
+	said       string   // What was made of the speech.
 	calls      []string // The tools that the answer has called, by name. Set by play.
 
 	settled chan struct{} // Closed when the conversation holds what was heard of the answer.
 
 	mu      sync.Mutex
+	opened  bool           // An opener was looked for.
 	audible time.Time      // When the first audible sound of the answer left; zero before.
 	sent    bool           // All of the answer has left, though the caller may still be listening to it.
 	cut     *time.Duration // How much of the answer the caller says to have heard at most.
@@ -56,6 +59,7 @@ type outcome struct {
 	status transport.Status
 	reason string
 	err    error
+	blame  budget.Stage // Which failed, if one did.
 	usage  llm.Usage
 	silent bool // There was nothing to answer.
 }
@@ -75,6 +79,7 @@ type clause struct {
 	voice *voicing // The sound of text, if that has been begun; nil otherwise.
 	pause bool     // There is no text, only the silence behind the one before.
 	fault error    // Why there is no sound of it, and will be none of what follows.
+	ready bool     // It was spoken before there was a turn: an opener or an apology.
 	done  *outcome
 }
 
@@ -86,9 +91,12 @@ type sound struct {
 	words []word
 }
 
-// markAudible notes when the answer was first to be heard.
-func (t *turn) markAudible(at time.Time) {
+// markAudible notes when the answer, or an opener before it, was first to be heard.
+func (t *turn) markAudible(at time.Time, opener bool) {
 	t.clock.Mark(budget.FirstAudible, at)
+	if !opener {
+		t.clock.Mark(budget.Answered, at)
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.audible.IsZero() {
@@ -146,7 +154,7 @@ func (t *turn) status(o outcome) outcome {
 	case errors.Is(cause, errCancelled), errors.Is(cause, transport.ErrHungUp), errors.Is(cause, transport.ErrShutdown):
 		o.status, o.reason, o.err = transport.Cancelled, "client_cancelled", nil
 	default:
-		o.status, o.err = transport.Failed, cause
+		o.status, o.err, o.blame = transport.Failed, cause, budget.TTS
 	}
 	return o
 }
@@ -155,12 +163,17 @@ func (t *turn) status(o outcome) outcome {
 type live struct {
 	mu    sync.Mutex
 	turns []*turn
+	news  chan struct{} // Holds something when a turn was added.
 }
 
 func (l *live) add(t *turn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.turns = append(l.turns, t)
+	select {
+	case l.news <- struct{}{}:
+	default:
+	}
 }
 
 func (l *live) remove(t *turn) {

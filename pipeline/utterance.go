@@ -190,7 +190,7 @@ func (l *listener) commit(in transport.Commit) error {
 // take makes what was said an item of the conversation and a turn.
 func (l *listener) take(clock *budget.Turn, respond bool) error {
 	t := &turn{
-		clock: clock, item: l.item, hearing: l.ending.pass, guess: l.ending.guess, spent: l.spent, respond: respond, settings: l.settings,
+		voiced: l.ear.at(l.ear.voiced - l.ear.from), clock: clock, item: l.item, hearing: l.ending.pass, guess: l.ending.guess, spent: l.spent, respond: respond, settings: l.settings,
 	}
 	l.saying.end()
 	l.hearing.end(l.Session, l.ending.pass)

@@ -21,7 +21,7 @@ var Notes = map[string][]string{
 	"speech": nil, "stopped": nil, "committed": nil, "removed": nil, "hypothesis": nil, "turn": nil, "unheard": nil,
 	"held": nil, "released": nil, "answer": nil, "call": nil, "words": nil, "sound": nil, "cleared": nil, "added": nil, "truncated": nil,
 	"done":    {"completed", "cancelled", "incomplete", "failed"},
-	"report":  {"met", "over", "failed", "continued"},
+	"report":  {"met", "masked", "over", "failed", "continued"},
 	"guesses": {"0", "1", "2", "3", "stood", "fell"},
 	"fault":   {"commit_empty", "buffer_full", "too_many_turns", "active_response", "not_active", "invalid_value", "invalid_item_id"},
 	"end":     {"hung-up", "shutdown", "slow", "otherwise"},

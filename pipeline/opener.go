@@ -1,0 +1,102 @@
+package pipeline
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"riposte/audio"
+	"riposte/budget"
+)
+
+// Phrases are short pieces of speech that are at hand at once. They are safe for use by many calls.
+type Phrases interface {
+	// Phrase returns the sound of a text, mono at rate Hz, which is audible from its beginning; ok is false where it is not at hand.
+	Phrase(text string) (sound audio.PCM, rate int, ok bool)
+}
+
+// openerLead is how long before the budget's end an opener is sent: what a busy machine may take to send it.
+const openerLead = 40 * time.Millisecond
+
+// late returns the turn whose answer is waited for, and what fires when it will be too late without an opener; nil when there
+// is none, or when there is nothing to open with.
+func (p *player) late() (*turn, <-chan time.Time) {
+	if p.Plan.Observe || p.Phrases == nil || len(p.Openers) == 0 {
+		return nil, nil
+	}
+	answers := p.live.answering()
+	if len(answers) == 0 {
+		return nil, nil
+	}
+	t := answers[0] // those behind it wait until it has been heard
+	if t.opened || t.line != "" || t.settings.Written || t.wasAudible() {
+		return nil, nil
+	}
+	return t, time.After(time.Until(t.clock.Due(p.Plan, budget.TTS).Add(-openerLead)))
+}
+
+// wasAudible reports whether something of the answer was to be heard.
+func (t *turn) wasAudible() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return !t.audible.IsZero()
+}
+
+// open begins an answer with an opener, whichever stage keeps the caller waiting.
+func (p *player) open(ctx context.Context, t *turn) error {
+	t.opened = true
+	i := slices.IndexFunc(p.Openers, func(string) bool { p.phrase++; return p.has(p.opener()) })
+	if i < 0 || !p.pause(t) || t.wasAudible() || p.isDraining() {
+		return nil
+	}
+	if p.answering != t {
+		if err := p.history.addAnswer(t.answer.Item, t.answer.ID); err != nil {
+			return err
+		}
+		if err := p.begin(ctx, t); err != nil {
+			return err
+		}
+	}
+	stage, kind := t.clock.Pending(), budget.Opener
+	if stage == budget.TTS {
+		kind = budget.CachedClause
+	}
+	t.clock.Act(stage, kind, time.Now())
+	return p.say(ctx, t, p.opener())
+}
+
+// opener returns the present opener. Each time it is the next one, so that a caller does not hear the same twice in a row.
+func (p *player) opener() string { return p.Openers[p.phrase%len(p.Openers)] }
+
+// has reports whether a phrase is at hand.
+func (p *player) has(text string) bool {
+	_, _, ok := p.Phrases.Phrase(text)
+	return ok
+}
+
+// say plays a phrase as a part of an answer, if it is at hand.
+func (p *player) say(ctx context.Context, t *turn, text string) error {
+	if p.Phrases == nil || t.settings.Written {
+		return nil
+	}
+	pcm, rate, ok := p.Phrases.Phrase(text)
+	if !ok {
+		return nil
+	}
+	pcm, err := audio.Resample(pcm, rate, t.settings.Rate)
+	if err != nil {
+		return err
+	}
+	if p.text.Len() > 0 && !strings.HasSuffix(p.text.String(), " ") {
+		text = " " + text
+	}
+	text += " "
+	for frame := range slices.Chunk(pcm, audio.Samples(frameLength, t.settings.Rate)) {
+		if err := p.sound(ctx, sound{clause: clause{turn: t, text: text, ready: true}, pcm: frame}); err != nil {
+			return err
+		}
+		text = ""
+	}
+	return nil
+}
