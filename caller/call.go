@@ -14,12 +14,15 @@ import (
 )
 
 // Call is one call. It sends a frame every 20 ms from Dial to Close, as a microphone does: what it was given to say, and
-// digital silence otherwise. Say must not be called by two goroutines at once; Close may be called at any time.
+// digital silence otherwise; in a room, what is played there as well. Say and Talk must not be called by two goroutines at once;
+// Close may be called at any time.
 type Call struct {
 	format Format
 	wait   time.Duration
 	log    *slog.Logger
 	conn   *websocket.Conn
+	room   Room                         // nil for a headset.
+	tap    func(sent, played audio.PCM) // Or nil.
 
 	writing sync.Mutex // Guards the writing side of conn.
 
@@ -42,7 +45,7 @@ func newCall(conn *websocket.Conn, f Format, wait time.Duration, log *slog.Logge
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	c := &Call{format: f, wait: wait, log: log, conn: conn, ledger: ledger{format: f}, changed: make(chan struct{})}
+	c := &Call{format: f, wait: wait, log: log, conn: conn, ledger: newLedger(f, time.Now()), changed: make(chan struct{})}
 	c.ctx, c.hangup = context.WithCancel(context.Background())
 	c.work.Go(c.listen)
 	return c
@@ -64,6 +67,7 @@ type Speech struct {
 	// Voiced is the index after the last voiced sample, from which gaps count. 0 means that it is found by level; see
 	// audio.LastVoiced.
 	Voiced int
+	Onset  int // The index of the first voiced sample.
 }
 
 // Say plays s into the call in real time and returns what came of it once the answer has been heard to its end. Where s
@@ -92,6 +96,23 @@ func (c *Call) Say(ctx context.Context, s Speech) (Turn, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return x.turn(), err
+}
+
+// Talk plays s into the call in real time, from the next frame on, and waits for nothing. It returns when its first voiced sample
+// is captured and when its last one has been.
+func (c *Call) Talk(s Speech) (from, to time.Time, err error) {
+	sound, err := audio.Resample(s.Sound, s.Rate, c.format.Rate())
+	if err != nil {
+		return time.Time{}, time.Time{}, err
+	}
+	voiced := s.Voiced
+	if voiced == 0 {
+		voiced = audio.LastVoiced(s.Sound, s.Rate)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	start, _ := c.mic.play(sound)
+	return start.Add(audio.Duration(s.Onset, s.Rate)), start.Add(audio.Duration(voiced, s.Rate)), nil
 }
 
 // hearOut waits until nothing is being said, such as a greeting.
@@ -215,11 +236,31 @@ func (c *Call) speak() {
 		if sleep(c.ctx, nil, time.Until(due)) != nil {
 			return
 		}
+		c.surround(frame, due)
 		coded = c.format.encode(coded[:0], frame)
 		if err := c.send(clientEvent{Type: "input_audio_buffer.append", Audio: coded}); err != nil {
 			c.end(err)
 			return
 		}
+	}
+}
+
+// surround adds to a frame what the room brings of what was played while it was captured, and wakes those who wait for time to pass.
+func (c *Call) surround(frame audio.PCM, due time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wake()
+	if c.room == nil && c.tap == nil {
+		return
+	}
+	played := c.ledger.player.sounding(c.ledger.player.pos(due)-int64(len(frame)), len(frame))
+	if c.room != nil {
+		for i, x := range c.room.Hear(played) {
+			frame[i] = int16(max(-32768, min(32767, int(frame[i])+int(x))))
+		}
+	}
+	if c.tap != nil {
+		c.tap(frame, played)
 	}
 }
 

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"riposte/audio"
 )
 
 // Caller makes calls. Its fields are its settings and may not change while a call lasts. It is safe for use by many
@@ -30,9 +32,23 @@ type Caller struct {
 	Format       Format        // Of the sound on the wire. It defaults to PCM.
 	Wait         time.Duration // How long the server may be silent while it owes an answer. It defaults to 20 s.
 	Log          *slog.Logger  // It defaults to nowhere.
+	Holds        bool          // Pause what is played when the server asks for it, which only some do.
+
+	// Room makes, for a call, what lies between its loudspeaker and its microphone, at a rate in hertz. nil is a headset: nothing
+	// of what is played comes back.
+	Room func(rate int) Room
+	// Tap is shown each frame that is sent, and what was played meanwhile. nil shows nobody.
+	Tap func(sent, played audio.PCM)
 
 	// DialContext connects. It defaults to the network.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
+}
+
+// Room carries sound from a call's loudspeaker to its microphone.
+type Room interface {
+	// Hear takes what is played in a frame's time, and returns what of it and of what was played before comes to the microphone
+	// meanwhile: as many samples.
+	Hear(played audio.PCM) audio.PCM
 }
 
 const (
@@ -56,6 +72,10 @@ func (c *Caller) Dial(ctx context.Context) (*Call, error) {
 		return nil, fmt.Errorf("call %s: %w", address, err)
 	}
 	call := newCall(conn, cmp.Or(c.Format, PCM), cmp.Or(c.Wait, 20*time.Second), c.Log)
+	if c.Room != nil {
+		call.room = c.Room(call.format.Rate())
+	}
+	call.tap = c.Tap
 	if err := c.agree(ctx, call); err != nil {
 		call.Close()
 		return nil, fmt.Errorf("call %s: %w", address, err)
@@ -143,7 +163,7 @@ func (c *Caller) agree(ctx context.Context, call *Call) error {
 	}{
 		{c.session(), setupWait, func(err error) error { return fmt.Errorf("setting up the session: %w", err) }},
 		// Other servers need not know of turn reports, and may say so or not.
-		{askForReports, reportsWait, func(error) error { return nil }},
+		{c.extras(), reportsWait, func(error) error { return nil }},
 	} {
 		done := call.updates()
 		if err := call.send(step.update); err != nil {
@@ -185,8 +205,13 @@ func (c *Caller) session() clientEvent {
 	return clientEvent{Type: "session.update", EventID: "caller_session", Session: s}
 }
 
-// askForReports asks for riposte.turn events.
-var askForReports = clientEvent{
-	Type: "session.update", EventID: "caller_reports",
-	Session: map[string]any{"type": "realtime", "include": []string{"riposte.turn"}},
+// extras returns the event that asks for what is no part of the protocol.
+func (c *Caller) extras() clientEvent {
+	include := []string{"riposte.turn"}
+	if c.Holds {
+		include = append(include, "riposte.hold")
+	}
+	return clientEvent{
+		Type: "session.update", EventID: "caller_reports", Session: map[string]any{"type": "realtime", "include": include},
+	}
 }

@@ -37,10 +37,10 @@ func (x *exchange) next(now time.Time) (until time.Time, ok bool, err error) {
 		return x.sent, false, nil
 	}
 	if r != nil && x.final(r, now) {
-		until = x.complete(r)
+		until = x.complete(r, now)
 		return until, !until.After(now), nil
 	}
-	quiet := latest(x.spoke, x.sent, x.last, x.playing)
+	quiet := latest(x.spoke, x.sent, x.last, x.player.ends(now))
 	until = quiet.Add(x.wait)
 	if !until.After(now) {
 		return until, false, fmt.Errorf("%w within %v: %s", ErrNoAnswer, x.wait, x.stuck(r))
@@ -83,9 +83,10 @@ func (x *exchange) settled(now time.Time) bool {
 	return r != nil && !x.sent.After(now) && x.final(r, now)
 }
 
-// complete returns when all that belongs to the final answer r is here, and it has been heard. That may be in the past.
-func (x *exchange) complete(r *response) time.Time {
-	until := latest(r.done, x.playing)
+// complete returns when all that belongs to the final answer r is here, and it has been heard, as far as is known by now. That may be
+// in the past.
+func (x *exchange) complete(r *response, now time.Time) time.Time {
+	until := latest(r.done, x.player.ends(now))
 	if x.reports && x.account(r) == nil {
 		until = until.Add(lateReport)
 	}
@@ -144,7 +145,7 @@ func (x *exchange) turn() Turn {
 	}
 	t.Cutoffs = len(x.responses) - x.responses0 - 1
 	if from, to, ok := audio.Audible(r.sound, t.Rate); ok {
-		t.Gap = r.plays(from, t.Rate).Sub(x.spoke)
+		t.Gap = x.player.plays(r, from).Sub(x.spoke)
 		t.Audible = audio.Duration(to-from, t.Rate)
 	}
 	return t
@@ -169,18 +170,6 @@ func (x *exchange) transcript() string {
 		}
 	}
 	return strings.Join(words, " ")
-}
-
-// plays returns when a sample of the answer can be heard.
-func (r *response) plays(sample, rate int) time.Time {
-	c := r.chunks[0]
-	for _, next := range r.chunks {
-		if next.from > sample {
-			break
-		}
-		c = next
-	}
-	return c.plays.Add(audio.Duration(sample-c.from, rate))
 }
 
 // latest returns the last of some times.

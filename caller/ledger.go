@@ -32,11 +32,12 @@ type ledger struct {
 	reports bool              // Whether the server will account for turns.
 	fault   string            // The last error that belongs to none of the caller's events.
 
-	speaking  bool // Whether the server hears the caller.
+	speaking  bool        // Whether the server hears the caller.
+	onsets    []time.Time // When it said that it does.
 	items     []*item
 	responses []*response
 	accounts  []account
-	playing   time.Time // When all sound received so far has been played.
+	player    player
 	last      time.Time // When the server last did anything towards an answer.
 }
 
@@ -51,20 +52,16 @@ type item struct {
 
 // response is an answer.
 type response struct {
-	id      string
-	answers int // How many items there were when it began.
-	done    time.Time
-	status  string
-	why     string
-	words   strings.Builder
-	sound   audio.PCM
-	chunks  []chunk
-}
-
-// chunk is a piece of an answer's sound.
-type chunk struct {
-	from  int       // Its first sample.
-	plays time.Time // When that sample can be heard: it has arrived, and what came before has been played.
+	id        string
+	answers   int // How many items there were when it began.
+	done      time.Time
+	status    string
+	why       string
+	words     strings.Builder
+	clauses   []Clause
+	sound     audio.PCM
+	stretches []*stretch // Where the sound is played.
+	begins    int        // The first audible sample and one more; 0 while there is none.
 }
 
 // account is a riposte.turn event.
@@ -75,6 +72,11 @@ type account struct {
 	heard    string
 	goesOn   bool // The caller went on: the next answer answers this too.
 	report   Report
+}
+
+// newLedger returns an empty one.
+func newLedger(f Format, now time.Time) ledger {
+	return ledger{format: f, player: player{rate: f.Rate(), epoch: now}}
 }
 
 // take notes one event. The error is ErrGarbage, wrapped, when it makes no sense.
@@ -89,7 +91,8 @@ func (l *ledger) take(e serverEvent, now time.Time) error {
 		l.complain(e.Error)
 	case "input_audio_buffer.speech_started":
 		l.speaking = true
-		l.silence(now)
+		l.onsets = append(l.onsets, now)
+		l.player.empty(now) // as every client does
 	case "input_audio_buffer.speech_stopped":
 		l.speaking = false
 	case "input_audio_buffer.committed":
@@ -110,7 +113,14 @@ func (l *ledger) take(e serverEvent, now time.Time) error {
 	case "response.output_audio_transcript.delta", "response.audio_transcript.delta", "response.output_text.delta":
 		if r := l.response(e.ResponseID); r != nil {
 			r.words.WriteString(e.Delta)
+			r.clauses = append(r.clauses, Clause{Text: e.Delta, From: len(r.sound)})
 		}
+	case "output_audio_buffer.cleared":
+		l.player.empty(now)
+	case "riposte.hold":
+		l.player.hold(now)
+	case "riposte.release":
+		l.player.release(now)
 	case "response.done":
 		l.finish(e.Response, now)
 	case "riposte.turn":
@@ -132,13 +142,6 @@ func (l *ledger) complain(e *serverError) {
 		l.refused = map[string]string{}
 	}
 	l.refused[e.EventID] = e.String()
-}
-
-// silence empties the caller's speaker, as every client does when the server hears the caller speak.
-func (l *ledger) silence(now time.Time) {
-	if l.playing.After(now) {
-		l.playing = now
-	}
 }
 
 // transcribe notes what an item says.
@@ -185,12 +188,8 @@ func (l *ledger) hear(e serverEvent, now time.Time) error {
 	if err != nil || len(p) == 0 {
 		return err
 	}
-	if l.playing.Before(now) {
-		l.playing = now
-	}
-	r.chunks = append(r.chunks, chunk{len(r.sound), l.playing})
+	l.player.play(r, len(r.sound), len(p), now)
 	r.sound = append(r.sound, p...)
-	l.playing = l.playing.Add(p.Duration(l.format.Rate()))
 	if d := r.sound.Duration(l.format.Rate()); d > maxAnswer {
 		return fmt.Errorf("%w: an answer of %v", ErrGarbage, d.Round(time.Second))
 	}
@@ -228,7 +227,7 @@ func (l *ledger) response(id string) *response {
 
 // saying returns for how long, at least, something is still being said; 0 when nothing is.
 func (l *ledger) saying(now time.Time) time.Duration {
-	if rest := l.playing.Sub(now); rest > 0 {
+	if rest := l.player.ends(now).Sub(now); rest > 0 {
 		return rest
 	}
 	if n := len(l.responses); n > 0 && l.responses[n-1].done.IsZero() {

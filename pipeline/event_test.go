@@ -66,6 +66,8 @@ func (p *play) happened() []scenario.Event {
 			}
 			add("report", o.Answer, notes...)
 			add("guesses", "", strconv.Itoa(o.Guesses.Tries), map[bool]string{true: "stood", false: "fell"}[o.Guesses.Stood])
+		case transport.TimedOut:
+			add("timeout", "")
 		case transport.Cleared:
 			add("cleared", "")
 		case transport.Added:

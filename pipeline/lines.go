@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -25,31 +26,61 @@ type Silence struct {
 
 // say answers with a line that no model is asked for.
 func (l *listener) say(text string, firm bool) error {
-	now := time.Now()
-	clock := budget.NewTurn(now)
-	clock.Mark(budget.Received, now)
-	clock.Mark(budget.Decided, now)
-	return l.enqueue(&turn{clock: clock, line: text, firm: firm, respond: true, settings: l.settings}, "")
+	return l.enqueue(&turn{clock: clockOf(time.Now()), line: text, firm: firm, respond: true, settings: l.settings}, "")
 }
 
-// idle speaks up, and in the end hangs up, when nothing is said for too long. The time is that of the caller's sound.
+// idle speaks up, and in the end hangs up, when nothing is said for too long. The time is that of the caller's sound. Where the
+// caller's side says when, the model speaks up; the service's own lines only say how often it does before the call ends.
 func (l *listener) idle() error {
-	if l.Silence.After == 0 {
+	after := cmp.Or(l.settings.Detection.Idle, l.Silence.After)
+	if after == 0 {
 		return nil
 	}
 	if l.item != "" || l.challenge != nil || len(l.live.all()) > 0 || l.history.waiting(time.Now().Add(-longestTool)) {
 		l.active = l.ear.tape.End()
 		return nil
 	}
-	if l.ear.at(l.ear.tape.End()-l.active) < l.Silence.After {
+	since := l.active
+	if l.ear.at(l.ear.tape.End()-since) < after {
 		return nil
 	}
 	l.active = l.ear.tape.End()
-	if l.prompts >= len(l.Silence.Prompts) {
+	if l.Silence.After > 0 && l.prompts >= len(l.Silence.Prompts) {
 		return transport.ErrSilent
 	}
 	l.prompts++
+	if l.settings.Detection.Idle > 0 {
+		return l.timeOut(since)
+	}
 	return l.say(l.Silence.Prompts[l.prompts-1], false)
+}
+
+// nothingSaid is what the model reads where the caller's side has it answer a silence.
+const nothingSaid = "[the caller says nothing]"
+
+// timeOut makes the silence since a position of the call a turn.
+func (l *listener) timeOut(since int64) error {
+	it := transport.Item{ID: newID("item"), Role: llm.User, Text: nothingSaid}
+	out := transport.TimedOut{Item: it.ID, From: l.ear.at(since), Until: l.ear.at(l.ear.tape.End())}
+	if err := l.Call.Send(l.ctx, out); err != nil {
+		return err
+	}
+	previous, err := l.history.add(it)
+	if err != nil {
+		return l.fault("", "invalid_value", err.Error())
+	}
+	if err := l.Call.Send(l.ctx, transport.Committed{Item: it.ID, Previous: previous}); err != nil {
+		return err
+	}
+	return l.enqueue(&turn{clock: clockOf(time.Now()), item: it.ID, typed: it.Text, respond: true, settings: l.settings}, "")
+}
+
+// clockOf returns the clock of a turn that is decided as it begins, since nobody has to recognise it.
+func clockOf(now time.Time) *budget.Turn {
+	clock := budget.NewTurn(now)
+	clock.Mark(budget.Received, now)
+	clock.Mark(budget.Decided, now)
+	return clock
 }
 
 // longestTool is how long a caller is not asked to speak because a tool is at work: the caller waits for it.
@@ -99,10 +130,7 @@ func (l *listener) keysDone() error {
 	if err := l.Call.Send(l.ctx, transport.Added{Item: it, Previous: previous}); err != nil {
 		return err
 	}
-	clock := budget.NewTurn(now)
-	clock.Mark(budget.Received, now)
-	clock.Mark(budget.Decided, now)
-	return l.enqueue(&turn{clock: clock, item: it.ID, typed: it.Text, respond: true, settings: l.settings}, "")
+	return l.enqueue(&turn{clock: clockOf(now), item: it.ID, typed: it.Text, respond: true, settings: l.settings}, "")
 }
 
 // waitForKeys ends a number when no more keys come. The time is that of the caller's sound.

@@ -145,3 +145,54 @@ func TestKeys(t *testing.T) {
 		t.Errorf("the model read %+v", last)
 	}
 }
+
+// A caller's side that says when the model is to speak up takes the place of the service's own lines, but not of how often the
+// service asks before it hangs up.
+func TestIdleTimeout(t *testing.T) {
+	for _, ladder := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			e := quick()
+			e.says = "Are you there?"
+			l := newLine(t)
+			s := newSession(l, e)
+			s.Settings.Detection.Idle = 2 * time.Second
+			if ladder {
+				s.Silence = Silence{After: time.Minute, Prompts: []string{"A line of the service."}}
+			}
+			ended := make(chan error, 1)
+			go func() { ended <- s.Run(t.Context()) }()
+			for range 500 { // 10 s
+				time.Sleep(20 * ms)
+				select {
+				case l.in <- transport.Sound{PCM: make([]int16, rate/50), Rate: rate, At: time.Now()}:
+				case err := <-ended:
+					if !ladder || !errors.Is(err, transport.ErrSilent) {
+						t.Errorf("the call ended with %v", err)
+					}
+					ended <- err
+				}
+			}
+			want := 3 // each after 2 s and the answer before it, of 1.1 s
+			if ladder {
+				want = 1
+			}
+			out := told[transport.TimedOut](l)
+			if len(out) != want || out[0].From != 0 || out[0].Until != 2*time.Second {
+				t.Fatalf("with a ladder: %v: %+v", ladder, out)
+			}
+			if c := told[transport.Committed](l); len(c) != want || c[0].Item != out[0].Item {
+				t.Errorf("the silence became %+v", c)
+			}
+			if w := told[transport.Words](l); len(w) != want || w[0].Text != e.says {
+				t.Errorf("was said: %+v", w)
+			}
+			if last := e.prompts[0][len(e.prompts[0])-1]; last.Role != llm.User || last.Text != nothingSaid {
+				t.Errorf("the model read %+v", last)
+			}
+			if !ladder {
+				close(l.hang)
+			}
+			<-ended
+		})
+	}
+}

@@ -137,9 +137,7 @@ func (l *listener) ask(in transport.Respond, late bool) error {
 	clock := l.unspoken
 	l.unspoken = nil
 	if clock == nil { // nothing was said: the turn begins with the request
-		clock = budget.NewTurn(time.Now())
-		clock.Mark(budget.Received, time.Now())
-		clock.Mark(budget.Decided, time.Now())
+		clock = clockOf(time.Now())
 	}
 	t := &turn{clock: clock, respond: true, settings: settings, answer: transport.Response{Metadata: in.Metadata}}
 	t.late = late && in.Instructions == nil && in.Metadata == nil // otherwise it is about more

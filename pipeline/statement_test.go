@@ -57,6 +57,8 @@ func (p *play) setting(s scenario.Statement) bool {
 	case scenario.SetMeaning:
 		d := p.detection()
 		d.Silence, d.Eagerness = 0, transport.Eagerness(s.Eagerness)
+	case scenario.SetIdle:
+		p.detection().Idle = s.After
 	case scenario.SetPadding:
 		p.detection().Padding = s.For
 	case scenario.SetPushToTalk:

@@ -19,7 +19,7 @@ type Event struct {
 // Notes are the events that there are, with what can be said of each.
 var Notes = map[string][]string{
 	"speech": nil, "stopped": nil, "committed": nil, "removed": nil, "hypothesis": nil, "turn": nil, "unheard": nil,
-	"held": nil, "released": nil, "answer": nil, "call": nil, "words": nil, "sound": nil, "cleared": nil, "added": nil, "truncated": nil,
+	"held": nil, "released": nil, "answer": nil, "call": nil, "words": nil, "sound": nil, "timeout": nil, "cleared": nil, "added": nil, "truncated": nil,
 	"done":    {"completed", "cancelled", "incomplete", "failed"},
 	"report":  {"met", "masked", "over", "failed", "continued"},
 	"guesses": {"0", "1", "2", "3", "stood", "fell"},

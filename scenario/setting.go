@@ -17,6 +17,11 @@ type (
 		statement
 		For Time
 	}
+	// SetIdle says after how much silence on both sides the model is to speak up.
+	SetIdle struct {
+		statement
+		After Time
+	}
 	// SetPushToTalk lets the client say where turns end.
 	SetPushToTalk struct{ statement }
 	// SetHolds says that the client pauses what it plays while an answer is held.
@@ -54,6 +59,7 @@ type (
 var settingVerbs = map[string]verb{
 	"silence": timed(func(t Time) Statement { return SetSilence{For: t} }),
 	"meaning": meaning,
+	"idle":    timed(func(t Time) Statement { return SetIdle{After: t} }),
 	"padding": timed(func(t Time) Statement { return SetPadding{For: t} }),
 	"push": func(p *phrase) Statement {
 		p.expects("to", "talk")

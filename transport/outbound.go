@@ -36,6 +36,12 @@ type Committed struct {
 	Previous string // The item before it; empty for the first.
 }
 
+// TimedOut says that nobody has said anything for Detection.Idle. The silence is Committed, and answered.
+type TimedOut struct {
+	Item        string
+	From, Until time.Duration
+}
+
 // Cleared answers Clear.
 type Cleared struct{}
 
@@ -160,6 +166,7 @@ func (SpeechStopped) isOutbound()       {}
 func (Held) isOutbound()                {}
 func (Released) isOutbound()            {}
 func (Committed) isOutbound()           {}
+func (TimedOut) isOutbound()            {}
 func (Cleared) isOutbound()             {}
 func (Added) isOutbound()               {}
 func (Removed) isOutbound()             {}

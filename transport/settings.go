@@ -32,6 +32,7 @@ type Detection struct {
 	Eagerness Eagerness     // For Silence 0: how soon.
 	Respond   bool          // Answer every turn.
 	Interrupt bool          // Speech ends the answer that is being given.
+	Idle      time.Duration // Of silence on both sides, after which the model is to speak up; 0 leaves that to the service.
 }
 
 // Eagerness is how soon a turn is taken to be over where that is not clear.

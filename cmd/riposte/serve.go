@@ -13,6 +13,7 @@ import (
 	"riposte/pipeline"
 	"riposte/transport"
 	"riposte/transport/realtime"
+	"riposte/tts"
 	"riposte/web"
 )
 
@@ -36,6 +37,8 @@ type service struct {
 	settings *settings
 	log      *slog.Logger
 	engines  *engines
+	overhear func(tts.Synthesizer) tts.Synthesizer // What stands before the voice, for benches; nil for nothing.
+	voice    tts.Synthesizer
 	status   web.Status
 	drain    chan struct{}
 	calls    sync.WaitGroup
@@ -75,6 +78,10 @@ func (s *service) serve(ctx context.Context, listener net.Listener, ready func()
 		return err
 	}
 	defer s.engines.close()
+	s.voice = s.engines.tts
+	if s.overhear != nil {
+		s.voice = s.overhear(s.voice)
+	}
 	s.status.Set(web.Ready)
 	s.log.Info("ready", "realtime", "ws://"+listener.Addr().String()+"/v1/realtime", "after", time.Since(began).Round(time.Millisecond))
 	rehearsal, stop := context.WithCancel(ctx)
@@ -130,7 +137,7 @@ func (s *service) hold(ctx context.Context, call transport.Call, settings transp
 		end = s.engines.end
 	}
 	session := pipeline.Session{
-		Call: call, Settings: settings, VAD: vad, Turns: end, STT: s.engines.stt, LLM: s.engines.llm, TTS: s.engines.tts,
+		Call: call, Settings: settings, VAD: vad, Turns: end, STT: s.engines.stt, LLM: s.engines.llm, TTS: s.voice,
 		Plan: s.settings.plan(), Limits: s.settings.limits(), Apology: s.settings.Talk.Apology, Echo: s.settings.Talk.Echo,
 		Greeting: pipeline.Greeting{Text: s.settings.Talk.Greeting, Firm: s.settings.Talk.Firm},
 		Silence:  pipeline.Silence{After: s.settings.Talk.Idle, Prompts: s.settings.prompts()},

@@ -10,6 +10,11 @@ import (
 // standalone starts a service of its own, which only this process calls, and returns where it is. stop ends it and waits
 // until it has ended.
 func standalone(ctx context.Context, s *settings, log *slog.Logger) (url string, stop func() error, err error) {
+	return newService(s, log).alone(ctx)
+}
+
+// alone is standalone for a service that has not been started.
+func (s *service) alone(ctx context.Context) (url string, stop func() error, err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", nil, fmt.Errorf("standalone service: %w", err)
@@ -17,7 +22,7 @@ func standalone(ctx context.Context, s *settings, log *slog.Logger) (url string,
 	ctx, cancel := context.WithCancel(ctx)
 	ready, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
-		ended <- newService(s, log).serve(ctx, listener, func() { close(ready) })
+		ended <- s.serve(ctx, listener, func() { close(ready) })
 	}()
 	select {
 	case <-ready:

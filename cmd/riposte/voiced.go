@@ -44,37 +44,50 @@ func (f voiceFinder) close() {
 	}
 }
 
+// voiced returns the first sample of the first voiced frame and the index after the last one, or false when there is no voice or no Silero.
+func (f voiceFinder) voiced(pcm audio.PCM, rate int) (from, to int, ok bool) {
+	if f.vad == nil {
+		return 0, 0, false
+	}
+	from, to, err := f.speech(pcm, rate)
+	return from, to, err == nil && to > 0
+}
+
 // lastVoiced returns the index after the last voiced sample, or 0 when there is no voice.
 func (f voiceFinder) lastVoiced(pcm audio.PCM, rate int) int {
 	if f.vad != nil {
-		if n, err := f.speechEnd(pcm, rate); err == nil && n > 0 {
+		if _, n, err := f.speech(pcm, rate); err == nil && n > 0 {
 			return n
 		}
 	}
 	return audio.LastVoiced(pcm, rate)
 }
 
-// speechEnd asks Silero.
-func (f voiceFinder) speechEnd(pcm audio.PCM, rate int) (int, error) {
+// speech asks Silero.
+func (f voiceFinder) speech(pcm audio.PCM, rate int) (from, to int, err error) {
 	vad, err := f.vad.New()
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer vad.Close()
 	speech, err := audio.Resample(pcm, rate, audio.SpeechRate)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	var ends audio.Endpointer
+	begun := false
 	for frame := range slices.Chunk(append(speech, make(audio.PCM, audio.VADFrame)...), audio.VADFrame) {
 		if len(frame) < audio.VADFrame {
 			break
 		}
 		p, err := vad.Speech(frame)
 		if err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		ends.Step(p, frame)
+		if ends.Voiced() && !begun {
+			begun, from = true, int(ends.Position()-audio.VADFrame)*rate/audio.SpeechRate
+		}
 	}
-	return min(len(pcm), int(ends.LastVoiced())*rate/audio.SpeechRate), nil
+	return from, min(len(pcm), int(ends.LastVoiced())*rate/audio.SpeechRate), nil
 }

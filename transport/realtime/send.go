@@ -27,6 +27,10 @@ func (c *call) Send(ctx context.Context, out transport.Outbound) error {
 		return c.send(ctx, "input_audio_buffer.speech_stopped", fields{"item_id": out.Item, "audio_end_ms": out.At.Milliseconds()})
 	case transport.Committed:
 		return c.committed(ctx, out)
+	case transport.TimedOut:
+		return c.send(ctx, "input_audio_buffer.timeout_triggered", fields{
+			"audio_start_ms": out.From.Milliseconds(), "audio_end_ms": out.Until.Milliseconds(), "item_id": out.Item,
+		})
 	case transport.Cleared:
 		return c.send(ctx, "input_audio_buffer.cleared", fields{})
 	case transport.Added:

@@ -450,3 +450,38 @@ func TestIncluded(t *testing.T) {
 		t.Errorf("after the hypothesis came %v", e)
 	}
 }
+
+// A client that wants the model to speak up in silence is heard, and told when it does.
+func TestIdleTimeout(t *testing.T) {
+	settings := make(chan transport.Settings, 1)
+	p, _ := serve(t, Limits{}, func(ctx context.Context, c transport.Call) error {
+		in, err := c.Receive(ctx)
+		if err != nil {
+			return err
+		}
+		settings <- in.(transport.Configure).Settings
+		for _, out := range []transport.Outbound{
+			transport.TimedOut{Item: "item_1", From: 2 * time.Second, Until: 8 * time.Second},
+			transport.Committed{Item: "item_1", Previous: "item_0"},
+		} {
+			if err := c.Send(ctx, out); err != nil {
+				return err
+			}
+		}
+		return transport.ErrHungUp
+	})
+	p.send(`{"type":"session.update","session":{"audio":{"input":{"turn_detection":{"type":"server_vad","idle_timeout_ms":6000}}}}}`)
+	d := p.read()["session"].(map[string]any)["audio"].(map[string]any)["input"].(map[string]any)["turn_detection"].(map[string]any)
+	if d["idle_timeout_ms"] != 6000. {
+		t.Errorf("confirmed with %v", d)
+	}
+	if s := <-settings; s.Detection.Idle != 6*time.Second {
+		t.Errorf("the pipeline was told %+v", s.Detection)
+	}
+	if e := p.read(); e["type"] != "input_audio_buffer.timeout_triggered" || e["audio_start_ms"] != 2000. || e["audio_end_ms"] != 8000. || e["item_id"] != "item_1" {
+		t.Errorf("told %v", e)
+	}
+	if e := p.read(); e["type"] != "input_audio_buffer.committed" || e["item_id"] != "item_1" {
+		t.Errorf("then told %v", e)
+	}
+}

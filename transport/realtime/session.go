@@ -266,8 +266,10 @@ func (a sessionAudio) validate(old sessionAudio, voice string) error {
 		return invalid(param+".prefix_padding_ms", "invalid_value", "prefix_padding_ms is %d; it must be 0 to 5000.", *d.PrefixPadding)
 	case d.Silence != nil && (*d.Silence < 100 || *d.Silence > 10000):
 		return invalid(param+".silence_duration_ms", "invalid_value", "silence_duration_ms is %d; it must be 100 to 10000.", *d.Silence)
-	case d.IdleTimeout != nil:
-		return invalid(param+".idle_timeout_ms", "invalid_value", "A client cannot set a time after which the service speaks up: leave idle_timeout_ms null. The service has a setting of its own, talk.idle.")
+	case d.IdleTimeout != nil && d.Type != serverVAD:
+		return invalid(param+".idle_timeout_ms", "invalid_value", "idle_timeout_ms is for server_vad.")
+	case d.IdleTimeout != nil && (*d.IdleTimeout < 1000 || *d.IdleTimeout > 300000):
+		return invalid(param+".idle_timeout_ms", "invalid_value", "idle_timeout_ms is %d; it must be 1000 to 300000, or null for none.", *d.IdleTimeout)
 	}
 	return nil
 }
@@ -295,6 +297,9 @@ func (s session) settings(defaults transport.Settings) transport.Settings {
 		}
 		if d.Silence != nil {
 			out.Detection.Silence = time.Duration(*d.Silence) * time.Millisecond
+		}
+		if d.IdleTimeout != nil {
+			out.Detection.Idle = time.Duration(*d.IdleTimeout) * time.Millisecond
 		}
 		if d.Eagerness != nil && *d.Eagerness != "auto" {
 			out.Detection.Eagerness = transport.Eagerness(*d.Eagerness)

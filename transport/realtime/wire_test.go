@@ -168,6 +168,13 @@ func TestSessionUpdate(t *testing.T) {
 		{"eagerness", `{"audio":{"input":{"turn_detection":{"type":"semantic_vad","eagerness":"very"}}}}`, "session.audio.input.turn_detection.eagerness", nil},
 		{"silence of the semantic", `{"audio":{"input":{"turn_detection":{"type":"semantic_vad","silence_duration_ms":500}}}}`, "session.audio.input.turn_detection.silence_duration_ms", nil},
 		{"eagerness of silence", `{"audio":{"input":{"turn_detection":{"type":"server_vad","eagerness":"low"}}}}`, "session.audio.input.turn_detection.eagerness", nil},
+		{"idle", `{"audio":{"input":{"turn_detection":{"type":"server_vad","idle_timeout_ms":6000}}}}`, "", func(s *session) {
+			idle := 6000
+			s.Audio.Input.TurnDetection.IdleTimeout = &idle
+		}},
+		{"idle for too short", `{"audio":{"input":{"turn_detection":{"type":"server_vad","idle_timeout_ms":10}}}}`, "session.audio.input.turn_detection.idle_timeout_ms", nil},
+		{"idle for ever", `{"audio":{"input":{"turn_detection":{"type":"server_vad","idle_timeout_ms":100000000}}}}`, "session.audio.input.turn_detection.idle_timeout_ms", nil},
+		{"idle of the semantic", `{"audio":{"input":{"turn_detection":{"type":"semantic_vad","idle_timeout_ms":6000}}}}`, "session.audio.input.turn_detection.idle_timeout_ms", nil},
 		{"no such detection", `{"audio":{"input":{"turn_detection":{"type":"psychic"}}}}`, "session.audio.input.turn_detection.type", nil},
 		{"a tool's name", `{"tools":[{"type":"function","name":"of the day"}]}`, "session.tools", nil},
 		{"two tools of one name", `{"tools":[{"type":"function","name":"f"},{"type":"function","name":"f"}]}`, "session.tools", nil},
