@@ -22,11 +22,12 @@ import (
 
 // engines are those that every call shares. This file and the benches are the only places that name them.
 type engines struct {
-	stt *whisper.Engine
-	llm *llama.Engine
-	tts *piper.Engine
-	vad *silero.Engine
-	end *smartturn.Engine // nil where no model is set.
+	stt   *whisper.Engine
+	llm   *llama.Engine
+	hedge *llama.Engine // nil where no model is set.
+	tts   *piper.Engine
+	vad   *silero.Engine
+	end   *smartturn.Engine // nil where no model is set.
 }
 
 // openEngines loads everything and warms it up, side by side. The error names each model that cannot be had and what to do.
@@ -40,6 +41,9 @@ func openEngines(ctx context.Context, s *settings, log *slog.Logger) (*engines, 
 	all := map[string]func(context.Context) error{"stt": e.stt.Open, "llm": e.llm.Open, "tts": e.tts.Open, "vad": e.vad.Open}
 	if e.end != nil {
 		all["end of turn"] = e.end.Open
+	}
+	if e.hedge != nil {
+		all["hedge"] = e.hedge.Open
 	}
 	for name, open := range all {
 		g.Go(func() error {
@@ -70,6 +74,11 @@ func (s *settings) engines(log *slog.Logger) (e *engines, err error) {
 	}
 	if e.llm, err = s.model(s.LLM.Model, conversations, cores, log); err != nil {
 		return nil, err
+	}
+	if s.LLM.Hedge != "" {
+		if e.hedge, err = s.model(s.LLM.Hedge, conversations, cores, log); err != nil {
+			return nil, err
+		}
 	}
 	if e.tts, err = s.voice(cores, log); err != nil {
 		return nil, err
@@ -175,6 +184,9 @@ func modelFile(store *native.Store, name string) (string, error) {
 func (e *engines) close() {
 	e.stt.Close()
 	e.llm.Close()
+	if e.hedge != nil {
+		e.hedge.Close()
+	}
 	e.tts.Close()
 	e.vad.Close()
 	if e.end != nil {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"riposte/llm"
 	"riposte/pipeline"
 	"riposte/transport"
 	"riposte/transport/realtime"
@@ -39,6 +40,7 @@ type service struct {
 	engines  *engines
 	overhear func(tts.Synthesizer) tts.Synthesizer // What stands before the voice, for benches; nil for nothing.
 	voice    tts.Synthesizer
+	phrases  *tts.Phrasebook
 	status   web.Status
 	drain    chan struct{}
 	calls    sync.WaitGroup
@@ -86,7 +88,12 @@ func (s *service) serve(ctx context.Context, listener net.Listener, ready func()
 	s.log.Info("ready", "realtime", "ws://"+listener.Addr().String()+"/v1/realtime", "after", time.Since(began).Round(time.Millisecond))
 	rehearsal, stop := context.WithCancel(ctx)
 	var rehearsed sync.WaitGroup
-	rehearsed.Go(func() { s.engines.tts.Warm(rehearsal, s.settings.Talk.Apology) })
+	s.phrases = &tts.Phrasebook{Voice: s.engines.tts}
+	rehearsed.Go(func() {
+		if err := s.phrases.Learn(rehearsal, append(lines(s.settings.Talk.Openers), s.settings.Talk.Apology)...); err != nil && rehearsal.Err() == nil {
+			s.log.Warn("a late answer will not be opened", "err", err)
+		}
+	})
 	defer rehearsed.Wait()
 	defer stop()
 	if ready != nil {
@@ -136,12 +143,17 @@ func (s *service) hold(ctx context.Context, call transport.Call, settings transp
 	if s.engines.end != nil {
 		end = s.engines.end
 	}
+	var hedge llm.Generator
+	if s.engines.hedge != nil {
+		hedge = s.engines.hedge
+	}
 	session := pipeline.Session{
-		Call: call, Settings: settings, VAD: vad, Turns: end, STT: s.engines.stt, LLM: s.engines.llm, TTS: s.voice,
+		Call: call, Settings: settings, VAD: vad, Turns: end, STT: s.engines.stt, LLM: s.engines.llm, Hedge: hedge, TTS: s.voice,
 		Plan: s.settings.plan(), Limits: s.settings.limits(), Apology: s.settings.Talk.Apology, Echo: s.settings.Talk.Echo,
 		Greeting: pipeline.Greeting{Text: s.settings.Talk.Greeting, Firm: s.settings.Talk.Firm},
-		Silence:  pipeline.Silence{After: s.settings.Talk.Idle, Prompts: s.settings.prompts()},
-		Drain:    s.drain, Log: s.log,
+		Silence:  pipeline.Silence{After: s.settings.Talk.Idle, Prompts: lines(s.settings.Talk.Prompts)},
+		Openers:  lines(s.settings.Talk.Openers), Phrases: s.phrases,
+		Drain: s.drain, Log: s.log,
 	}
 	err = session.Run(ctx)
 	if err != nil && !errors.Is(err, transport.ErrHungUp) && !errors.Is(err, transport.ErrShutdown) && !errors.Is(err, transport.ErrSilent) && ctx.Err() == nil {

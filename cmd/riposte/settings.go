@@ -54,6 +54,7 @@ type settings struct {
 	Talk struct {
 		Instructions string        `default:"You are Riposte, a friendly voice assistant. You are heard, not read: answer in one or two short, plain sentences." help:"What the model is told before each conversation." group:"talk"`
 		Apology      string        `default:"Sorry, something went wrong. Please say that again." help:"Spoken when a turn cannot be answered. Empty for silence." group:"talk"`
+		Openers      string        `default:"Let me see.|One moment.|Just a second." help:"Spoken where an answer would be later than the budget, until it comes; one after the other, separated by |. Empty for none." group:"talk"`
 		Greeting     string        `help:"Said when a call begins. Empty for nothing." group:"talk"`
 		Firm         bool          `help:"The greeting cannot be interrupted: who talks over it is not listened to." group:"talk"`
 		Idle         time.Duration `default:"0" help:"Silence of both sides after which the caller is asked to speak, and asked again, and then hung up on; 0 never does." group:"talk"`
@@ -66,6 +67,7 @@ type settings struct {
 		Steps        int           `default:"8" help:"Answers in a row that may call tools before the caller says something again: the next one has to do without; 0 lets none call any." group:"talk"`
 		Commit       time.Duration `default:"300ms" help:"Speech over an answer that interrupts it, whatever it says; words do so sooner, a mm-hm later or not at all." group:"talk"`
 		Echo         bool          `default:"true" negatable:"" help:"Tell the agent's own voice from the caller's where a speakerphone sends it back." group:"talk"`
+		Stall        time.Duration `default:"5s" help:"How long an engine may bring nothing at all: then it has failed, and the caller is told." group:"talk"`
 		Unheard      time.Duration `default:"700ms" help:"Who goes on talking before this much of an answer was heard is taken to go on with the turn, not to interrupt." group:"talk"`
 	} `embed:"" prefix:"talk-"`
 
@@ -78,6 +80,7 @@ type settings struct {
 
 	LLM struct {
 		Model         string    `default:"smollm2-135m-instruct-q8_0" help:"Chat model: a name from riposte models, or a GGUF file, whose own chat template is used." group:"llm"`
+		Hedge         string    `placeholder:"MODEL" help:"Chat model that is asked as well when the first one is late or fails: a name from riposte models, or a GGUF file; it needs its own memory. Empty for none." group:"llm"`
 		Threads       int       `default:"0" help:"Threads; 0 is 2, or the cores if fewer." group:"llm"`
 		Context       int       `default:"2048" help:"Tokens of one conversation, the answer included." group:"llm"`
 		Conversations int       `default:"0" help:"Conversations that are kept ready or answered at once; 0 is as many as calls." group:"llm"`
@@ -109,6 +112,8 @@ type settings struct {
 	} `embed:"" prefix:"vad-"`
 
 	Budget struct {
+		Mode string `default:"enforce" enum:"enforce,observe" help:"enforce acts when a share runs out; observe measures and judges only." group:"budget"`
+
 		Mic time.Duration `default:"40ms" help:"Share of the microphone: framing, jitter, resampling." group:"budget"`
 		STT time.Duration `default:"300ms" help:"Share of the recogniser, with the decision that the turn is over." group:"budget"`
 		LLM time.Duration `default:"400ms" help:"Share of the model, to the first clause." group:"budget"`
@@ -152,6 +157,7 @@ func (s *settings) Validate() error {
 	check(s.Talk.Silence == 0 || s.Talk.Silence >= 100*time.Millisecond && s.Talk.Silence <= 10*time.Second,
 		"talk-silence is %v: it must be 100ms to 10s, or 0 to go by what is said", s.Talk.Silence)
 	check(s.Talk.Commit > 0, "talk-commit is %v: it must be more than 0", s.Talk.Commit)
+	check(s.Talk.Stall >= time.Second, "talk-stall is %v: it must be at least 1s", s.Talk.Stall)
 	check(s.Talk.Unheard > 0, "talk-unheard is %v: it must be more than 0", s.Talk.Unheard)
 	check(s.Ahead >= 0 && s.Ahead <= 1, "ahead is %v: it must be 0 to 1", s.Ahead)
 	check(s.LLM.Idle >= 0, "llm-idle is %d: it must not be negative", s.LLM.Idle)
@@ -177,23 +183,25 @@ func (s *settings) Validate() error {
 }
 
 func (s *settings) plan() budget.Plan {
-	return budget.Plan{Mic: s.Budget.Mic, STT: s.Budget.STT, LLM: s.Budget.LLM, TTS: s.Budget.TTS}
+	return budget.Plan{
+		Mic: s.Budget.Mic, STT: s.Budget.STT, LLM: s.Budget.LLM, TTS: s.Budget.TTS, Observe: s.Budget.Mode == "observe",
+	}
 }
 
 func (s *settings) limits() pipeline.Limits {
 	return pipeline.Limits{
 		Utterance: s.Calls.Longest, Lead: s.Calls.Lead, Ahead: s.Calls.Ahead, Unheard: s.Talk.Unheard, Commit: s.Talk.Commit, Guesses: orNone(s.Talk.Guesses),
-		Steps: orNone(s.Talk.Steps),
+		Steps: orNone(s.Talk.Steps), Stall: s.Talk.Stall,
 	}
 }
 
 // mostThreads is more than the native libraries gain anything by, and fewer than they fail with.
 const mostThreads = 256
 
-// prompts returns what a silent caller is asked, in order.
-func (s *settings) prompts() []string {
+// lines returns the lines of a setting that are separated by |.
+func lines(setting string) []string {
 	var out []string
-	for _, p := range strings.Split(s.Talk.Prompts, "|") {
+	for _, p := range strings.Split(setting, "|") {
 		if p = strings.TrimSpace(p); p != "" {
 			out = append(out, p)
 		}

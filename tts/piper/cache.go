@@ -64,37 +64,6 @@ type CacheStats struct {
 // Cache returns the state of the cache of what was spoken.
 func (e *Engine) Cache() CacheStats { return e.spoken.stats() }
 
-// Warm speaks texts for the cache alone, as long as nobody else needs the cores, so that they are there at once when they
-// are wanted. It returns when all are there, with the first error, or with the cause of ctx. Without a cache it does nothing.
-// Close waits for it, as for everyone who speaks.
-func (e *Engine) Warm(ctx context.Context, texts ...string) error {
-	if e.CacheBytes < 0 {
-		return nil
-	}
-	for _, text := range texts {
-		for {
-			err := e.hush(ctx, text)
-			if err == nil {
-				break
-			}
-			if !errors.Is(err, budget.ErrPreempted) {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// hush speaks a text to nobody.
-func (e *Engine) hush(ctx context.Context, text string) error {
-	for _, err := range e.Speak(ctx, text, tts.Options{Urgency: budget.Urgency{Class: budget.Speculative}}) {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // get returns what is kept of a text, which must not be changed.
 func (c *cache) get(k utteranceKey) (*kept, bool) {
 	c.mu.Lock()

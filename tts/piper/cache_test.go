@@ -123,36 +123,3 @@ func TestOnlyWholeTextsAreKept(t *testing.T) {
 		t.Errorf("%d chunks and %v after the end of the context", chunks, last)
 	}
 }
-
-func TestWarm(t *testing.T) {
-	x := &budget.Executor{Cores: 1}
-	e := openTiny(t, x, 0)
-	var wg sync.WaitGroup
-	wg.Go(func() { // Others go first, and what they stop is begun again.
-		for range 20 {
-			_ = x.Run(context.Background(), budget.Job{Kind: "test"}, func(context.Context, int) error { return nil })
-		}
-	})
-	if err := e.Warm(t.Context(), "Just a moment.", "Let me see.", "Just a moment."); err != nil {
-		t.Fatal(err)
-	}
-	wg.Wait()
-	before := x.Load().Counts
-	if before[budget.Speculative].Done < 2 {
-		t.Errorf("counts %+v: it was not done as speculation", before)
-	}
-	say(t, e, "Just a moment.", tts.Options{})
-	if s := e.Cache(); s.Clauses != 2 || s.Hits < 2 {
-		t.Errorf("%+v", s)
-	}
-	ctx, cancel := context.WithCancelCause(t.Context())
-	reason := errors.New("shutdown")
-	cancel(reason)
-	if err := e.Warm(ctx, "Good bye."); !errors.Is(err, reason) {
-		t.Errorf("%v, want %v", err, reason)
-	}
-	off := openTiny(t, nil, -1)
-	if err := off.Warm(t.Context(), "Good bye."); err != nil || off.Cache().Misses != 0 {
-		t.Errorf("without a cache: %v, %+v", err, off.Cache())
-	}
-}

@@ -167,9 +167,7 @@ func TestWordsWithoutSound(t *testing.T) {
 func TestKeptTextsTellTheirWords(t *testing.T) {
 	e := openReal(t, true)
 	const text = "Good morning, it is done. How are you"
-	if err := e.Warm(t.Context(), text); err != nil {
-		t.Fatal(err)
-	}
+	tell(t, e, text, tts.Options{})
 	kept := tell(t, e, text, tts.Options{})
 	if s := e.Cache(); s.Hits != 1 {
 		t.Fatalf("%+v", s)
