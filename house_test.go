@@ -35,6 +35,11 @@ var house = map[string][]string{
 	"bench":              {"audio", "audio/room", "budget", "caller", "endpoint", "llm", "scenario", "scenario/live", "stt", "stt/wer", "tts"},
 	"web":                {},
 
+	"budget/trace/store":   {"budget", "budget/trace"},
+	"budget/trace/sample":  {"budget", "budget/trace"},
+	"budget/trace/otel":    {"budget", "budget/trace"},
+	"budget/trace/metrics": {"budget", "budget/trace"},
+
 	"audio/echo":      {"audio"},
 	"audio/mel":       {},
 	"audio/room":      {"audio"},

@@ -1,0 +1,114 @@
+// Package metrics counts calls and their turns for Prometheus. It is a trace.Sink for what happens, and reads what is at the
+// moment when it is asked.
+package metrics
+
+import (
+	"log/slog"
+	"net/http"
+	"runtime"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"riposte/budget"
+	"riposte/budget/trace"
+)
+
+// Metrics are the service's. The fields say where to read what is at the moment; where one is nil, what it would tell is
+// not there.
+type Metrics struct {
+	Version string
+	Plan    budget.Plan        // It defaults to budget.DefaultPlan.
+	Load    func() budget.Load // Of the native executor.
+	Calls   func() int         // Calls that are held.
+	Places  int                // Calls that can be held at once.
+	Lost    func() []Lost      // What became of traces that should have been kept.
+	Log     *slog.Logger       // It defaults to slog.Default().
+
+	registry *prometheus.Registry
+
+	routes, wires, models, reasons, refusals, acts names
+
+	gap, stages                 *prometheus.HistogramVec
+	turns, calls, ends, refused *prometheus.CounterVec
+	events, actions, guesses    *prometheus.CounterVec
+	wasted                      prometheus.Counter
+	tokens, runs, waited, ran   *prometheus.CounterVec
+}
+
+// Lost is how much was not kept by one that keeps traces.
+type Lost struct {
+	Sink   string // Such as "otlp".
+	Reason string // Such as "queue_full".
+	Count  uint64
+}
+
+var _ trace.Sink = (*Metrics)(nil)
+
+// buckets are those of the classic histograms, in seconds, for who does not collect native ones. One ends at the default budget.
+var buckets = []float64{.1, .2, .3, .4, .5, .6, .7, .8, .89, 1, 1.2, 1.5, 2, 3, 5, 10}
+
+// shares are the same for a stage: they end at the default shares too.
+var shares = []float64{.01, .02, .04, .08, .15, .2, .3, .4, .6, .89, 1.5, 3, 10}
+
+// Open makes the metrics ready.
+func (m *Metrics) Open() {
+	if m.Plan == (budget.Plan{}) {
+		m.Plan = budget.DefaultPlan
+	}
+	if m.Log == nil {
+		m.Log = slog.Default()
+	}
+	m.registry = prometheus.NewRegistry()
+	m.gap = m.histogram("riposte_turn_gap_seconds", "From the last voiced sample of the caller to the first audible one of the answer.", buckets, "route", "model")
+	m.stages = m.histogram("riposte_stage_duration_seconds", "What a stage took of the gap.", shares, "stage", "route", "model")
+	m.turns = m.counter("riposte_turns_total", "Turns, by what became of them and the stage to blame.", "route", "verdict", "blame")
+	m.calls = m.counter("riposte_calls_begun_total", "Calls that were taken.", "route", "wire")
+	m.ends = m.counter("riposte_calls_ended_total", "Calls that ended, by why.", "route", "reason")
+	m.refused = m.counter("riposte_calls_refused_total", "Calls that were not taken, by why.", "reason")
+	m.events = m.counter("riposte_turn_events_total", "What happened in turns besides their answer, such as barge_in and dropped.", "route", "kind")
+	m.actions = m.counter("riposte_budget_actions_total", "What was done because a share of the budget ran out.", "route", "stage", "action")
+	m.guesses = m.counter("riposte_guesses_total", "Answers that were begun before their turn was decided, by whether they were given.", "route", "outcome")
+	m.wasted = prometheus.NewCounter(prometheus.CounterOpts{Name: "riposte_guess_wasted_tokens_total", Help: "Tokens of answers that were begun too early and not given."})
+	m.tokens = m.counter("riposte_model_tokens_total", "Tokens, by how the model came to them: read, cached (read before) or written.", "model", "kind")
+	m.runs = m.counter("riposte_stage_executor_jobs_total", "Jobs that ran on the executor for turns.", "stage")
+	m.waited = m.counter("riposte_stage_executor_waited_seconds_total", "How long jobs for turns waited in the executor's queue.", "stage")
+	m.ran = m.counter("riposte_stage_executor_ran_seconds_total", "How long jobs for turns ran on the executor.", "stage")
+	m.registry.MustRegister(m.wasted, moment{m}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.constant("riposte_build_info", "Always 1: the labels say which build this is.", 1, prometheus.Labels{"version": m.Version, "goversion": runtime.Version()})
+	m.constant("riposte_turn_budget_seconds", "What a turn's gap may be.", m.Plan.Total().Seconds(), nil)
+	for _, s := range budget.Stages {
+		m.constant("riposte_stage_budget_seconds", "What a stage may take of the gap.", m.Plan.Share(s).Seconds(), prometheus.Labels{"stage": string(s)})
+	}
+}
+
+// histogram makes one that is native, and classic for who does not collect native ones.
+func (m *Metrics) histogram(name, help string, classic []float64, labels ...string) *prometheus.HistogramVec {
+	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: name, Help: help, Buckets: classic,
+		NativeHistogramBucketFactor:     1.1, // Each bucket is a tenth wider than the one before.
+		NativeHistogramMaxBucketNumber:  160,
+		NativeHistogramMinResetDuration: time.Hour,
+	}, labels)
+	m.registry.MustRegister(h)
+	return h
+}
+
+func (m *Metrics) counter(name, help string, labels ...string) *prometheus.CounterVec {
+	c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	m.registry.MustRegister(c)
+	return c
+}
+
+func (m *Metrics) constant(name, help string, value float64, labels prometheus.Labels) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, func() float64 { return value }))
+}
+
+// Handler answers Prometheus, in whichever of its formats it asks for. Native histograms come with protobuf only.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
+		ErrorLog: slog.NewLogLogger(m.Log.Handler(), slog.LevelWarn), MaxRequestsInFlight: 4, Timeout: 10 * time.Second, EnableOpenMetrics: true,
+	})
+}

@@ -1,0 +1,56 @@
+package metrics
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"riposte/budget"
+)
+
+// moment reads what is when Prometheus asks.
+type moment struct{ *Metrics }
+
+var (
+	callsDesc   = prometheus.NewDesc("riposte_calls", "Calls that are held.", nil, nil)
+	placesDesc  = prometheus.NewDesc("riposte_calls_limit", "Calls that can be held at once.", nil, nil)
+	queueDesc   = prometheus.NewDesc("riposte_executor_queue_seconds", "How long the cores need for all awaited work there is: new awaited work waits less.", nil, nil)
+	waitingDesc = prometheus.NewDesc("riposte_executor_waiting_jobs", "Jobs whose turn has not come, by class.", []string{"class"}, nil)
+	runningDesc = prometheus.NewDesc("riposte_executor_running_jobs", "Jobs that run, by class.", []string{"class"}, nil)
+	jobsDesc    = prometheus.NewDesc("riposte_executor_jobs_total", "Jobs by class and by what became of them.", []string{"class", "outcome"}, nil)
+	lostDesc    = prometheus.NewDesc("riposte_trace_drops_total", "Traces that were not kept, or spans that were not sent, by who should have and why.", []string{"sink", "reason"}, nil)
+)
+
+// Describe says what there may be.
+func (moment) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{callsDesc, placesDesc, queueDesc, waitingDesc, runningDesc, jobsDesc, lostDesc} {
+		out <- d
+	}
+}
+
+// Collect reads it.
+func (m moment) Collect(out chan<- prometheus.Metric) {
+	tell := func(d *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, kind, v, labels...)
+	}
+	if m.Calls != nil {
+		tell(callsDesc, prometheus.GaugeValue, float64(m.Calls()))
+		tell(placesDesc, prometheus.GaugeValue, float64(m.Places))
+	}
+	if m.Load != nil {
+		l := m.Load()
+		tell(queueDesc, prometheus.GaugeValue, l.Queue.Seconds())
+		for i, counts := range l.Counts {
+			class := budget.Class(i).String()
+			tell(waitingDesc, prometheus.GaugeValue, float64(l.Waiting[i]), class)
+			tell(runningDesc, prometheus.GaugeValue, float64(l.Running[i]), class)
+			tell(jobsDesc, prometheus.CounterValue, float64(counts.Done), class, "done")
+			tell(jobsDesc, prometheus.CounterValue, float64(counts.Late), class, "late")
+			tell(jobsDesc, prometheus.CounterValue, float64(counts.Preempted), class, "preempted")
+			tell(jobsDesc, prometheus.CounterValue, float64(counts.Unwanted), class, "unwanted")
+		}
+	}
+	if m.Lost != nil {
+		for _, l := range m.Lost() {
+			tell(lostDesc, prometheus.CounterValue, float64(l.Count), l.Sink, l.Reason)
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package metrics
+
+import (
+	"slices"
+
+	"riposte/budget"
+	"riposte/budget/trace"
+)
+
+// kinds are the events that are counted by their name.
+var kinds = []string{
+	trace.KindBargeIn, trace.KindHeld, trace.KindReleased, trace.KindContinued, trace.KindDropped, trace.KindDegraded, trace.KindTool,
+	trace.KindFault, trace.KindRedial, trace.KindTruncated,
+}
+
+// unanswered is the verdict of a turn that was not answered aloud.
+const unanswered = "none"
+
+// CallBegan counts a call.
+func (m *Metrics) CallBegan(c trace.Call) {
+	route := m.routes.of(c.Route)
+	m.calls.WithLabelValues(route, m.wires.of(c.Wire)).Inc()
+	// A counter that begins with its first turn would hide that turn: rates need a value before.
+	for _, v := range []budget.Verdict{budget.Met, budget.Masked, budget.Over, budget.Failed, unanswered} {
+		m.turns.WithLabelValues(route, string(v), "")
+	}
+	for _, s := range budget.Stages {
+		m.turns.WithLabelValues(route, string(budget.Masked), string(s))
+		m.turns.WithLabelValues(route, string(budget.Over), string(s))
+	}
+	for _, k := range kinds {
+		m.events.WithLabelValues(route, k)
+	}
+}
+
+// CallEnded counts its end.
+func (m *Metrics) CallEnded(c trace.Call) {
+	m.ends.WithLabelValues(m.routes.of(c.Route), m.reasons.of(c.Reason)).Inc()
+}
+
+// Refused counts a call that was not taken.
+func (m *Metrics) Refused(reason string) {
+	m.refused.WithLabelValues(m.refusals.of(reason)).Inc()
+}
+
+// TurnEnded counts a turn and what it took.
+func (m *Metrics) TurnEnded(t trace.Turn) {
+	route, r := m.routes.of(t.Route), t.Report
+	model := func(s budget.Stage) string { return m.models.of(t.Models[s]) }
+	verdict := r.Verdict
+	switch {
+	case t.Status == "failed":
+		verdict = budget.Failed
+	case verdict == "":
+		verdict = unanswered
+	}
+	m.turns.WithLabelValues(route, string(verdict), string(r.Blame)).Inc()
+	if r.Total > 0 && (verdict == budget.Met || verdict == budget.Masked || verdict == budget.Over) {
+		m.gap.WithLabelValues(route, model(budget.LLM)).Observe(r.Total.Seconds())
+	}
+	for s, took := range r.Stages {
+		m.stages.WithLabelValues(string(s), route, model(s)).Observe(took.Seconds())
+	}
+	for _, a := range r.Actions {
+		m.actions.WithLabelValues(route, string(a.Stage), m.acts.of(string(a.Kind))).Inc()
+	}
+	for _, e := range t.Events {
+		switch {
+		case slices.Contains(kinds, e.Kind):
+			m.events.WithLabelValues(route, e.Kind).Inc()
+		case e.Kind != trace.KindAction && e.Kind != trace.KindGuess: // those have counters of their own
+			m.events.WithLabelValues(route, "other").Inc()
+		}
+	}
+	m.guessed(route, t.Guesses)
+	m.tokens.WithLabelValues(model(budget.LLM), "read").Add(float64(max(0, t.Tokens.Input-t.Tokens.Cached)))
+	m.tokens.WithLabelValues(model(budget.LLM), "cached").Add(float64(max(0, t.Tokens.Cached)))
+	m.tokens.WithLabelValues(model(budget.LLM), "written").Add(float64(max(0, t.Tokens.Output)))
+	for s, w := range t.Work {
+		m.runs.WithLabelValues(string(s)).Add(float64(w.Runs))
+		m.waited.WithLabelValues(string(s)).Add(w.Waited.Seconds())
+		m.ran.WithLabelValues(string(s)).Add(w.Ran.Seconds())
+	}
+}
+
+// guessed counts the answers that were begun before a turn was decided: at most one of them is given.
+func (m *Metrics) guessed(route string, g trace.Guesses) {
+	given := 0
+	if g.Stood {
+		given = 1
+	}
+	m.guesses.WithLabelValues(route, "given").Add(float64(given))
+	m.guesses.WithLabelValues(route, "dropped").Add(float64(max(0, g.Tries-given)))
+	m.wasted.Add(float64(max(0, g.Wasted)))
+}

@@ -1,0 +1,165 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"riposte/budget"
+	"riposte/budget/trace"
+)
+
+// CallRow is a call in a list.
+type CallRow struct {
+	trace.Call
+	Kept  int           // Turns that are kept.
+	Worst time.Duration // Longest gap among them.
+	// Verdicts counts the kept turns; those without a verdict count as NoVerdict.
+	Verdicts map[budget.Verdict]int
+}
+
+// CallPage is a part of a list of calls, newest first.
+type CallPage struct {
+	Calls []CallRow
+	Next  Cursor // Where the next page begins; 0 after the last.
+}
+
+// Calls returns at most limit of the calls that f takes, from the cursor on. Since and Until are about when the call began, unless f
+// says something of turns: then a call is listed when f takes one of its turns.
+func (s *Store) Calls(ctx context.Context, f Filter, from Cursor, limit int) (CallPage, error) {
+	var page CallPage
+	known, err := s.byNumber(ctx)
+	if err != nil {
+		return page, err
+	}
+	w := f.calls(known)
+	if from != 0 {
+		w.and("c.id < ?", int64(from))
+	}
+	calls, ids, err := s.calls(ctx, known, w.sql()+" ORDER BY c.id DESC LIMIT ?", append(w.args, limit+1)...)
+	if err != nil {
+		return page, err
+	}
+	if len(calls) > limit {
+		calls, page.Next = calls[:limit], Cursor(ids[limit-1])
+	}
+	for i, c := range calls {
+		row := CallRow{Call: c, Verdicts: map[budget.Verdict]int{}}
+		if err := s.judge(ctx, known, ids[i], &row); err != nil {
+			return page, err
+		}
+		page.Calls = append(page.Calls, row)
+	}
+	return page, nil
+}
+
+// judge fills in what the turns of a call say.
+func (s *Store) judge(ctx context.Context, known map[int64]name, id int64, row *CallRow) error {
+	rows, err := s.db.QueryContext(ctx, "SELECT verdict, count(*), max(gap) FROM turns WHERE call = ? GROUP BY verdict", id)
+	if err != nil {
+		return fmt.Errorf("reading the turns of call %s: %w", row.ID, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var verdict, worst sql.NullInt64
+		var n int
+		if err := rows.Scan(&verdict, &n, &worst); err != nil {
+			return fmt.Errorf("reading the turns of call %s: %w", row.ID, err)
+		}
+		v := NoVerdict
+		if verdict.Valid {
+			v = budget.Verdict(known[verdict.Int64].text)
+		}
+		row.Verdicts[v] += n
+		row.Kept += n
+		row.Worst = max(row.Worst, micros(worst.Int64))
+	}
+	return rows.Err()
+}
+
+// calls reads calls, and their rows' IDs.
+func (s *Store) calls(ctx context.Context, known map[int64]name, condition string, args ...any) ([]trace.Call, []int64, error) {
+	rows, err := s.db.QueryContext(ctx, "SELECT id, call, route, wire, version, parent, ended, reason, turns FROM calls c "+condition, args...)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading calls: %w", err)
+	}
+	defer rows.Close()
+	var calls []trace.Call
+	var ids []int64
+	for rows.Next() {
+		var c trace.Call
+		var id int64
+		var route, wire, version, ended, reason sql.NullInt64
+		var parent sql.NullString
+		if err := rows.Scan(&id, &c.ID, &route, &wire, &version, &parent, &ended, &reason, &c.Turns); err != nil {
+			return nil, nil, fmt.Errorf("reading calls: %w", err)
+		}
+		c.Route, c.Wire = known[route.Int64].text, known[wire.Int64].text
+		c.Version, c.Reason = known[version.Int64].text, known[reason.Int64].text
+		c.Parent, c.Began = parent.String, time.UnixMicro(id)
+		if ended.Valid {
+			c.Ended = time.UnixMicro(ended.Int64)
+		}
+		calls, ids = append(calls, c), append(ids, id)
+	}
+	return calls, ids, rows.Err()
+}
+
+// Call returns the call with this ID, or the only one whose ID begins with it. The error is an *UnknownError.
+func (s *Store) Call(ctx context.Context, id string) (trace.Call, error) {
+	known, err := s.byNumber(ctx)
+	if err != nil {
+		return trace.Call{}, err
+	}
+	calls, _, err := s.calls(ctx, known, "WHERE c.call >= ? AND c.call < ? ORDER BY c.call LIMIT 5", id, after(id))
+	switch {
+	case err != nil:
+		return trace.Call{}, err
+	case len(calls) == 1, len(calls) > 1 && calls[0].ID == id:
+		return calls[0], nil
+	}
+	unknown := &UnknownError{ID: id}
+	for _, c := range calls {
+		unknown.Nearest = append(unknown.Nearest, c.ID)
+	}
+	if len(calls) == 0 {
+		unknown.Nearest, err = s.nearest(ctx, "calls", "call", id)
+	}
+	if err != nil {
+		return trace.Call{}, err
+	}
+	return trace.Call{}, unknown
+}
+
+// nearest returns the ID in a table that shares the longest beginning with the given one: it is one of the two beside which
+// that would stand.
+func (s *Store) nearest(ctx context.Context, table, column, id string) ([]string, error) {
+	var near []string
+	for _, query := range []string{
+		fmt.Sprintf("SELECT %[2]s FROM %[1]s WHERE %[2]s < ? ORDER BY %[2]s DESC LIMIT 1", table, column),
+		fmt.Sprintf("SELECT %[2]s FROM %[1]s WHERE %[2]s >= ? ORDER BY %[2]s LIMIT 1", table, column),
+	} {
+		var other string
+		switch err := s.db.QueryRowContext(ctx, query, id).Scan(&other); err {
+		case nil:
+			near = append(near, other)
+		case sql.ErrNoRows:
+		default:
+			return nil, fmt.Errorf("looking for %s: %w", id, err)
+		}
+	}
+	if len(near) == 2 && common(near[1], id) > common(near[0], id) {
+		near[0] = near[1]
+	}
+	return near[:min(len(near), 1)], nil
+}
+
+// common returns how many bytes the beginnings of two texts share.
+func common(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
