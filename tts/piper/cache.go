@@ -2,14 +2,10 @@ package piper
 
 import (
 	"container/list"
-	"context"
-	"errors"
 	"slices"
 	"sync"
 
 	"riposte/audio"
-	"riposte/budget"
-	"riposte/tts"
 )
 
 const (
