@@ -58,8 +58,8 @@ var house = map[string][]string{
 	"native/onnx/onnxtest": {"native/nativetest", "native/onnx"},
 
 	"cmd/riposte": {
-		"audio", "audio/silero", "audio/smartturn", "bench", "budget", "caller", "llm", "llm/llama", "native", "native/console", "native/onnx", "pipeline",
-		"stt/whisper", "transport", "transport/realtime", "tts/piper", "web",
+		"audio", "audio/silero", "audio/smartturn", "bench", "budget", "budget/trace", "budget/trace/metrics", "budget/trace/otel", "caller", "llm", "llm/llama",
+		"native", "native/console", "native/onnx", "pipeline", "stt", "stt/whisper", "transport", "transport/realtime", "tts", "tts/piper", "web",
 	},
 }
 

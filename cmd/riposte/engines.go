@@ -28,6 +28,8 @@ type engines struct {
 	tts   *piper.Engine
 	vad   *silero.Engine
 	end   *smartturn.Engine // nil where no model is set.
+
+	cores *budget.Executor // What they share the cores by.
 }
 
 // openEngines loads everything and warms it up, side by side. The error names each model that cannot be had and what to do.
@@ -63,8 +65,8 @@ func openEngines(ctx context.Context, s *settings, log *slog.Logger) (*engines, 
 
 // engines finds the libraries and models that the settings name.
 func (s *settings) engines(log *slog.Logger) (e *engines, err error) {
-	e = &engines{}
 	cores := s.executor()
+	e = &engines{cores: cores}
 	if e.stt, err = s.recogniser(cores, log); err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"riposte/budget/trace"
 	"riposte/llm"
 	"riposte/pipeline"
 	"riposte/transport"
@@ -35,15 +36,17 @@ func (c *serveCmd) Run(ctx context.Context) error {
 
 // service is the running service.
 type service struct {
-	settings *settings
-	log      *slog.Logger
-	engines  *engines
-	overhear func(tts.Synthesizer) tts.Synthesizer // What stands before the voice, for benches; nil for nothing.
-	voice    tts.Synthesizer
-	phrases  *tts.Phrasebook
-	status   web.Status
-	drain    chan struct{}
-	calls    sync.WaitGroup
+	settings  *settings
+	log       *slog.Logger
+	engines   *engines
+	overhear  func(tts.Synthesizer) tts.Synthesizer // What stands before the voice, for benches; nil for nothing.
+	voice     tts.Synthesizer
+	phrases   *tts.Phrasebook // What is at hand in it.
+	traces    trace.Sinks     // What is told of calls and turns.
+	telemetry telemetry
+	status    web.Status
+	drain     chan struct{}
+	calls     sync.WaitGroup
 }
 
 func newService(s *settings, log *slog.Logger) *service {
@@ -57,13 +60,19 @@ func (s *service) serve(ctx context.Context, listener net.Listener, ready func()
 	held, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
 
+	flush, err := s.openTelemetry(ctx)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	defer flush()
+
 	calls := &realtime.Server{
-		Hold: s.hold, Admit: s.admit, Defaults: s.settings.call(), Model: s.settings.LLM.Model, Voice: s.settings.TTS.Voice,
+		Hold: s.hold, Admit: s.admitCounted, Defaults: s.settings.call(), Model: s.settings.LLM.Model, Voice: s.settings.TTS.Voice,
 		Language: func(code string) bool { return s.engines.stt.Knows(code) }, // asked by calls only, so after loading
 		Origins:  s.settings.Origins, Limits: s.settings.wire(), Log: s.log,
 	}
 	server := &http.Server{
-		Handler:           web.Routes(&s.status, calls),
+		Handler:           s.telling(web.Routes(&s.status, calls)),
 		BaseContext:       func(net.Listener) context.Context { return held },
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       time.Minute,
@@ -75,11 +84,11 @@ func (s *service) serve(ctx context.Context, listener net.Listener, ready func()
 
 	s.log.Info("loading", "listen", listener.Addr().String(), "version", version)
 	began := time.Now()
-	var err error
 	if s.engines, err = openEngines(ctx, s.settings, s.log); err != nil {
 		return err
 	}
 	defer s.engines.close()
+	s.telemetry.cores.Store(s.engines.cores)
 	s.voice = s.engines.tts
 	if s.overhear != nil {
 		s.voice = s.overhear(s.voice)
@@ -133,7 +142,9 @@ func (s *service) admit() (release func(), err error) {
 }
 
 // hold holds one call.
-func (s *service) hold(ctx context.Context, call transport.Call, settings transport.Settings) error {
+func (s *service) hold(ctx context.Context, call transport.Call, settings transport.Settings) (err error) {
+	ctx, record := s.begin(ctx, call)
+	defer func() { record.end(err) }()
 	vad, err := s.engines.vad.New()
 	if err != nil {
 		return err

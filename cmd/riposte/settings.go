@@ -119,6 +119,13 @@ type settings struct {
 		LLM time.Duration `default:"400ms" help:"Share of the model, to the first clause." group:"budget"`
 		TTS time.Duration `default:"150ms" help:"Share of the voice, to the first audible sound." group:"budget"`
 	} `embed:"" prefix:"budget-"`
+
+	Telemetry struct {
+		Metrics  bool   `default:"true" negatable:"" help:"Answer Prometheus at /metrics." group:"telemetry"`
+		OTLP     string `placeholder:"URL" help:"OpenTelemetry collector that turns are sent to as spans, such as http://localhost:4317. Empty goes by OTEL_EXPORTER_OTLP_ENDPOINT, and without that sends none." group:"telemetry"`
+		Protocol string `default:"auto" enum:"auto,grpc,http" help:"How to talk to the collector: grpc, http, or auto: as OTEL_EXPORTER_OTLP_PROTOCOL says, or grpc." group:"telemetry"`
+		Text     bool   `help:"Send to the collector what was said as well." group:"telemetry"`
+	} `embed:"" prefix:"telemetry-"`
 }
 
 // settingGroups are the sections, in the order in which help and config file show them.
@@ -131,6 +138,7 @@ var settingGroups = []kong.Group{
 	{Key: "tts", Title: "Voice (Piper)"},
 	{Key: "vad", Title: "Voice activity (Silero)"},
 	{Key: "budget", Title: "Budget of a turn"},
+	{Key: "telemetry", Title: "Telemetry"},
 }
 
 // Validate reports everything that is out of bounds. kong calls it.

@@ -52,7 +52,7 @@ func (m *Maker) Turns(n int) []trace.Turn {
 
 // turn makes one turn.
 func (m *Maker) turn() trace.Turn {
-	m.now = m.now.Add(time.Duration(float64(m.Every) * (0.5 + m.random.Float64())))
+	m.now = m.now.Add(time.Duration(float64(m.Every) * (0.5 + m.random.Float64())).Truncate(time.Microsecond))
 	t := trace.Turn{
 		ID: "resp_" + m.id(), Version: m.Versions[min(m.made*len(m.Versions)/max(m.all, 1), len(m.Versions)-1)], Status: "completed",
 		Said: m.sentence(4, 14), Answer: m.sentence(8, 28),

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"sync"
 )
 
 // Comparison is two sets side by side, such as before and after.
@@ -10,9 +11,13 @@ type Comparison struct{ A, B Group }
 
 // Compare returns the statistics of the turns that a takes and of those that b takes. A set may be empty.
 func (s *Store) Compare(ctx context.Context, a, b Filter) (Comparison, error) {
-	left, errA := s.all(ctx, a)
-	right, errB := s.all(ctx, b)
-	return Comparison{A: left, B: right}, errors.Join(errA, errB)
+	var c Comparison
+	var errs [2]error
+	var both sync.WaitGroup
+	both.Go(func() { c.A, errs[0] = s.all(ctx, a) })
+	both.Go(func() { c.B, errs[1] = s.all(ctx, b) })
+	both.Wait()
+	return c, errors.Join(errs[:]...)
 }
 
 // all returns the statistics of one undivided set.

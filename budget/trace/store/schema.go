@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -85,7 +84,7 @@ func (s *Store) migrate(ctx context.Context) error {
 		if err != nil {
 			return plain(err)
 		}
-		version, err := s.version(ctx, tx)
+		version, err := version(ctx, tx)
 		switch {
 		case err != nil:
 			return errors.Join(err, tx.Rollback())
@@ -107,9 +106,7 @@ func (s *Store) migrate(ctx context.Context) error {
 }
 
 // version returns how many migrations the file has had.
-func (s *Store) version(ctx context.Context, db interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}) (int, error) {
+func version(ctx context.Context, db asker) (int, error) {
 	var n int
 	err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&n)
 	return n, plain(err)

@@ -3,7 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
+	"database/sql/driver"
 	"fmt"
 	"math"
 	"slices"
@@ -71,29 +71,18 @@ func (s *Store) Stats(ctx context.Context, f Filter, split Split) ([]Group, erro
 	if err != nil {
 		return nil, err
 	}
+	all := gatherings{every: split.Every.Microseconds(), sets: map[groupKey]*gathering{}}
+	number, done := s.connector.gatherer(all.add)
+	defer done()
 	w := f.turns(known).within()
-	var numbers []byte
-	err = s.db.QueryRowContext(ctx, `SELECT pack(t.id, `+column+`, t.verdict, t.blame, t.gap, t.took_mic, t.took_stt, t.took_llm, t.took_tts)
-		FROM turns t `+w.sql(), w.args...).Scan(&numbers)
+	var rows int
+	err = s.db.QueryRowContext(ctx, `SELECT gather(?, t.id, `+column+`, t.verdict, t.blame, t.gap, t.took_mic, t.took_stt, t.took_llm, t.took_tts)
+		FROM turns t `+w.sql(), append([]any{number}, w.args...)...).Scan(&rows)
 	if err != nil {
 		return nil, fmt.Errorf("gathering statistics: %w", err)
 	}
-	all := map[groupKey]*gathering{}
-	for ; len(numbers) > 0; numbers = numbers[8*figures:] {
-		at := func(i int) int64 { return int64(binary.LittleEndian.Uint64(numbers[8*i:])) }
-		k := groupKey{name: at(1)}
-		if split.Every > 0 {
-			k.span = floor(at(0), split.Every.Microseconds())
-		}
-		g := all[k]
-		if g == nil {
-			g = &gathering{verdicts: map[int64]int{}, blamed: map[int64]int{}}
-			all[k] = g
-		}
-		g.add(at)
-	}
 	var groups []Group
-	for k, g := range all {
+	for k, g := range all.sets {
 		group := g.group(known)
 		group.Name = known[k.name].text
 		if split.Every > 0 {
@@ -105,29 +94,58 @@ func (s *Store) Stats(ctx context.Context, f Filter, split Split) ([]Group, erro
 	return groups, nil
 }
 
-// figures is how many numbers are gathered of a turn: when, name, verdict, blame, gap, and a time for each stage.
-const figures = 5 + len(budget.Stages)
-
-// groupKey tells sets apart.
+// groupKey tells sets apart. No name is 0.
 type groupKey struct{ span, name int64 }
 
-// gathering is what is known of a set while its turns are counted. Times are microseconds; the gap's stand before the stages'.
-type gathering struct {
-	turns            int
-	verdicts, blamed map[int64]int
-	times            [1 + len(budget.Stages)][]int64
+// gatherings are the sets while their turns are counted.
+type gatherings struct {
+	every int64 // Microseconds; 0 for one span.
+	sets  map[groupKey]*gathering
+	key   groupKey // Of the set that was used last: the next turn is often of the same.
+	set   *gathering
 }
 
-// add counts the turn whose numbers at returns.
-func (g *gathering) add(at func(int) int64) {
-	g.turns++
-	g.verdicts[at(2)]++
-	if blame := at(3); blame != absent {
-		g.blamed[blame]++
+// gathering is what is known of a set while its turns are counted. Verdicts and blamed stages are counted by the numbers of their names, those
+// without one under 0. Times are microseconds; the gap's stand before the stages'.
+type gathering struct {
+	turns            int
+	verdicts, blamed counts
+	times            [1 + len(budget.Stages)][]uint32
+}
+
+// counts counts small numbers.
+type counts []int
+
+func (c *counts) add(n int64) {
+	for int64(len(*c)) <= n {
+		*c = append(*c, 0)
 	}
+	(*c)[n]++
+}
+
+// add counts a turn: when, name, verdict, blame, gap and a time for each stage.
+func (a *gatherings) add(row []driver.Value) {
+	at, _ := row[0].(int64)
+	key := groupKey{}
+	key.name, _ = row[1].(int64)
+	if a.every > 0 {
+		key.span = floor(at, a.every)
+	}
+	if a.set == nil || a.key != key {
+		if a.key, a.set = key, a.sets[key]; a.set == nil {
+			a.set = new(gathering)
+			a.sets[key] = a.set
+		}
+	}
+	g := a.set
+	g.turns++
+	verdict, _ := row[2].(int64)
+	blame, _ := row[3].(int64)
+	g.verdicts.add(verdict)
+	g.blamed.add(blame)
 	for i := range g.times {
-		if took := at(4 + i); took != absent {
-			g.times[i] = append(g.times[i], took)
+		if took, ok := row[4+i].(int64); ok {
+			g.times[i] = append(g.times[i], uint32(min(max(took, 0), math.MaxUint32))) // more than an hour is an hour
 		}
 	}
 }
@@ -137,13 +155,17 @@ func (g *gathering) group(known map[int64]name) Group {
 	out := Group{Turns: g.turns, Verdicts: map[budget.Verdict]int{}, Blamed: map[budget.Stage]int{}, Stages: map[budget.Stage]Percentiles{}}
 	for id, n := range g.verdicts {
 		v := NoVerdict
-		if id != absent {
-			v = budget.Verdict(known[id].text)
+		if id != 0 {
+			v = budget.Verdict(known[int64(id)].text)
 		}
-		out.Verdicts[v] = n
+		if n > 0 {
+			out.Verdicts[v] = n
+		}
 	}
 	for id, n := range g.blamed {
-		out.Blamed[budget.Stage(known[id].text)] = n
+		if id != 0 && n > 0 {
+			out.Blamed[budget.Stage(known[int64(id)].text)] = n
+		}
 	}
 	out.Gap = percentiles(g.times[0])
 	for i, stage := range budget.Stages {
@@ -155,7 +177,7 @@ func (g *gathering) group(known map[int64]name) Group {
 }
 
 // percentiles returns those of the times, which it puts in another order; without any they are 0.
-func percentiles(times []int64) Percentiles {
+func percentiles(times []uint32) Percentiles {
 	p := Percentiles{N: len(times)}
 	if p.N == 0 {
 		return p
@@ -167,7 +189,7 @@ func percentiles(times []int64) Percentiles {
 	}{{0.50, &p.P50}, {0.90, &p.P90}, {0.95, &p.P95}, {0.99, &p.P99}} {
 		rank := max(int(math.Ceil(want.share*float64(p.N))), 1) - 1
 		rise(times[low:], rank-low)
-		*want.to = micros(times[rank])
+		*want.to = micros(int64(times[rank]))
 		low = rank
 	}
 	return p
@@ -175,7 +197,7 @@ func percentiles(times []int64) Percentiles {
 
 // rise brings the number that sorting would put at place k there, with none above it before it and none below it after it. It takes
 // a time that is proportional to the numbers, where sorting them takes several times that.
-func rise(v []int64, k int) {
+func rise(v []uint32, k int) {
 	for len(v) > 32 {
 		// The pivot is the middle of three, against sorted lists.
 		a, b, c := v[0], v[len(v)/2], v[len(v)-1]

@@ -27,12 +27,15 @@ import (
 
 // Store is one file of calls and turns. It is safe for use by several goroutines. Times are kept in whole microseconds.
 type Store struct {
-	path string
-	db   *sql.DB
+	path      string
+	db        *sql.DB
+	connector *connector
 
 	write  sync.Mutex // Held by whoever writes: one transaction at a time.
 	names  names      // Under write.
 	packer packer     // Under write.
+
+	shrinking bool // Under write. The bytes were over their limit, and are not yet well below it.
 }
 
 // Open opens the file at path to read and to write, and makes it and its folder where they are missing; only their owner may
@@ -73,7 +76,7 @@ func OpenReader(ctx context.Context, path string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	version, err := s.version(ctx, s.db)
+	version, err := version(ctx, s.db)
 	switch {
 	case err == nil && version < len(migrations):
 		err = ErrOlder
@@ -101,7 +104,7 @@ func open(path string, options url.Values) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the traces: %w", err)
 	}
-	s := &Store{path: absolute, db: sql.OpenDB(c)}
+	s := &Store{path: absolute, db: sql.OpenDB(c), connector: c}
 	s.db.SetMaxOpenConns(4) // A page asks several questions at once; each connection has a cache of 2 MB.
 	return s, nil
 }
@@ -125,14 +128,19 @@ func (s *Store) Size(ctx context.Context) (Size, error) {
 	if err != nil {
 		return z, fmt.Errorf("counting the traces: %w", err)
 	}
-	z.Bytes, err = s.used(ctx)
+	z.Bytes, err = used(ctx, s.db)
 	return z, err
 }
 
+// asker is a database or a transaction in one.
+type asker interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
 // used returns the bytes of the pages in use.
-func (s *Store) used(ctx context.Context) (int64, error) {
+func used(ctx context.Context, db asker) (int64, error) {
 	var bytes int64
-	err := s.db.QueryRowContext(ctx, `SELECT (page_count - freelist_count) * page_size
+	err := db.QueryRowContext(ctx, `SELECT (page_count - freelist_count) * page_size
 		FROM pragma_page_count, pragma_freelist_count, pragma_page_size`).Scan(&bytes)
 	if err != nil {
 		return 0, fmt.Errorf("measuring the traces: %w", err)

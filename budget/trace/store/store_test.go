@@ -372,9 +372,9 @@ func TestNames(t *testing.T) {
 func TestRise(t *testing.T) {
 	m := sample.New(4, noon)
 	for n := range 200 {
-		var v []int64
+		var v []uint32
 		for _, turn := range m.Turns(n) {
-			v = append(v, int64(turn.Tokens.Output)) // many are equal
+			v = append(v, uint32(turn.Tokens.Output)) // many are equal
 		}
 		sorted := slices.Sorted(slices.Values(v))
 		for k := range v {

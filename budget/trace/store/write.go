@@ -17,6 +17,7 @@ type entry struct {
 	call *trace.Call
 	turn *trace.Turn
 	at   time.Time // When it came.
+	size int       // Bytes of memory, about.
 }
 
 // when returns what the entry's row is ordered by.

@@ -1,0 +1,377 @@
+package store
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"riposte/budget/trace"
+	"riposte/budget/trace/sample"
+)
+
+// disk is a file that can be slow, stuck, full and absent.
+type disk struct {
+	mu    sync.Mutex
+	turns []string // That were written.
+	err   error    // What writing fails with.
+	stuck chan struct{}
+	slow  time.Duration
+	gone  error // What opening fails with.
+}
+
+func (d *disk) set(change func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	change()
+}
+
+func (d *disk) writeAll(_ context.Context, entries []entry) error {
+	d.mu.Lock()
+	stuck, slow := d.stuck, d.slow
+	d.mu.Unlock()
+	if stuck != nil {
+		<-stuck
+	}
+	time.Sleep(slow)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.err != nil {
+		return d.err
+	}
+	for _, e := range entries {
+		if e.turn != nil {
+			d.turns = append(d.turns, e.turn.ID)
+		}
+	}
+	return nil
+}
+
+func (d *disk) Prune(context.Context, Limits, time.Time) (bool, error) { return false, nil }
+func (d *disk) Close() error                                           { return nil }
+
+func (d *disk) written() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.turns)
+}
+
+// recorderOn returns a recorder that writes to the disk, and what it logs.
+func recorderOn(d *disk) (*Recorder, *bytes.Buffer) {
+	var log bytes.Buffer
+	r := &Recorder{
+		Path: "traces.db", MaxEntries: 200, Log: slog.New(slog.NewTextHandler(&log, nil)),
+		open: func(context.Context) (keeper, error) {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			return d, d.gone
+		},
+	}
+	r.Start()
+	return r, &log
+}
+
+// hand hands n turns over, one every 100 ms, and fails the test when that takes any time.
+func hand(t *testing.T, r *Recorder, n int) {
+	t.Helper()
+	for i := range n {
+		began := time.Now()
+		r.TurnEnded(trace.Turn{ID: fmt.Sprint(i)})
+		if took := time.Since(began); took > 0 {
+			t.Fatalf("turn %d waited for %v", i, took)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+func TestStuckDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &disk{stuck: make(chan struct{})}
+		r, log := recorderOn(d)
+		hand(t, r, 1000) // 100 s
+		if d := r.Drops(); d != (Drops{Turns: 800}) {
+			t.Errorf("dropped %v, want all but the 200 that the queue holds", d)
+		}
+		close(d.stuck)
+		d.set(func() { d.stuck = nil })
+		time.Sleep(time.Minute)
+		hand(t, r, 50)
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		if n := d.written(); n != 250 {
+			t.Errorf("%d turns were written, want the 200 of the queue and 50 that came later", n)
+		}
+		if n := strings.Count(log.String(), `msg="traces were dropped" turns=800`); n != 1 {
+			t.Errorf("the log says what was dropped %d times, want once:\n%s", n, log)
+		}
+	})
+}
+
+func TestFullDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &disk{err: errors.New("database or disk is full")}
+		r, log := recorderOn(d)
+		hand(t, r, 3000) // 5 min
+		if n := strings.Count(log.String(), "traces cannot be written"); n != 1 {
+			t.Errorf("the log says that nothing can be written %d times:\n%s", n, log)
+		}
+		if n := strings.Count(log.String(), "traces were dropped"); n < 4 || n > 5 {
+			t.Errorf("in 5 minutes the log says what was dropped %d times:\n%s", n, log)
+		}
+		d.set(func() { d.err = nil })
+		time.Sleep(2 * time.Second)
+		if n := d.written(); n != 200 || !strings.Contains(log.String(), "traces are written again") {
+			t.Errorf("2 s after the disk was free again, %d turns were written:\n%s", n, log)
+		}
+		hand(t, r, 1)
+		time.Sleep(time.Second)
+		if n := d.written(); n != 201 {
+			t.Errorf("writing did not go on: %d turns", n)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestSlowDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &disk{slow: 3 * time.Second} // for each transaction
+		r, _ := recorderOn(d)
+		hand(t, r, 1000)
+		time.Sleep(10 * time.Second)
+		if n := d.written(); n != 1000 {
+			t.Errorf("%d of 1000 turns were written: they wait for each other and share transactions", n)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// The folder may not be there yet when the service starts.
+func TestAbsentDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &disk{gone: errors.New("no such device")}
+		r, _ := recorderOn(d)
+		hand(t, r, 100)
+		d.set(func() { d.gone = nil })
+		time.Sleep(2 * time.Second)
+		if n := d.written(); n != 100 {
+			t.Errorf("%d turns were written", n)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A service that goes down does not wait for a disk that is stuck.
+func TestCloseOnStuckDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &disk{stuck: make(chan struct{})}
+		r, _ := recorderOn(d)
+		hand(t, r, 20)
+		began := time.Now()
+		if err := r.Close(); err == nil || !strings.Contains(err.Error(), "20 traces were not written") {
+			t.Errorf("closing says %v", err)
+		}
+		if took := time.Since(began); took > 3*time.Second {
+			t.Errorf("closing took %v", took)
+		}
+		close(d.stuck)
+		synctest.Wait()
+	})
+}
+
+// Sound takes most of the room, and is dropped first.
+func TestSoundIsDroppedFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &disk{stuck: make(chan struct{})}
+		r, _ := recorderOn(d)
+		r.MaxBytes, r.Sound = 1<<20, true
+		for i := range 60 {
+			r.TurnEnded(trace.Turn{ID: fmt.Sprint(i), Sound: &trace.Sound{Rate: 16000, Caller: make([]int16, 16000)}})
+		}
+		if d := r.Drops(); d != (Drops{Sounds: 37}) {
+			t.Errorf("dropped %v, want the sound of all but 23 turns, which have three quarters of 1 MiB", d)
+		}
+		close(d.stuck)
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.bytes != 0 || r.entries != nil {
+			t.Errorf("the queue is empty and yet has %d bytes", r.bytes)
+		}
+	})
+}
+
+// On a real file: what is handed over is there, and recorded sound only where that is wanted.
+func TestRecorder(t *testing.T) {
+	for _, recorded := range []bool{false, true} {
+		r := &Recorder{Path: filepath.Join(t.TempDir(), "traces.db"), Sound: recorded}
+		r.Start()
+		turns := sample.New(1, noon).Turns(300)
+		r.CallBegan(trace.Call{ID: turns[0].Call, Wire: "websocket", Began: noon})
+		for i, turn := range turns {
+			if i == 7 {
+				turn.Sound = sound()
+			}
+			r.TurnEnded(turn)
+		}
+		r.CallEnded(trace.Call{ID: turns[0].Call, Wire: "websocket", Began: noon, Ended: noon.Add(time.Minute), Reason: "hung_up", Turns: 10})
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s, err := OpenReader(t.Context(), r.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if z, err := s.Size(t.Context()); err != nil || z.Turns != 300 || z.Calls != 30 {
+			t.Errorf("there are %v, %v", z, err)
+		}
+		if c, err := s.Call(t.Context(), turns[0].Call); err != nil || c.Reason != "hung_up" || c.Turns != 10 {
+			t.Errorf("the call is %v, %v", c, err)
+		}
+		if _, err := s.Sound(t.Context(), turns[7].ID); (err == nil) != recorded {
+			t.Errorf("recorded %v: the sound is %v", recorded, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// What the file refuses is dropped, and nothing else; a file that is full is waited for.
+func TestRefusedAndFull(t *testing.T) {
+	s := fresh(t)
+	s.db.SetMaxOpenConns(1) // limits are those of a connection
+	if _, err := s.db.Exec("CREATE TRIGGER refuse BEFORE INSERT ON bodies WHEN new.turn = 'bad' BEGIN SELECT raise(ABORT, 'no'); END"); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	r := &Recorder{Log: slog.New(slog.NewTextHandler(&log, nil)), open: func(context.Context) (keeper, error) { return unclosed{s}, nil }}
+	r.Start()
+	for _, id := range []string{"a", "bad", "b"} {
+		r.TurnEnded(trace.Turn{ID: id, Call: "sess"})
+	}
+	eventually(t, func() bool { return count(t, s, "turns") == 2 })
+	if d := r.Drops(); d != (Drops{Turns: 1}) {
+		t.Errorf("dropped %v, want the one that was refused", d)
+	}
+
+	var pages int
+	if err := s.db.QueryRow("PRAGMA page_count").Scan(&pages); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.db.Exec(fmt.Sprintf("PRAGMA max_page_count = %d", pages+2)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 50 {
+		r.TurnEnded(trace.Turn{ID: fmt.Sprint(i), Call: "sess", Answer: strings.Repeat("so many words ", 100)})
+	}
+	eventually(t, func() bool { r.mu.Lock(); defer r.mu.Unlock(); return len(r.entries) == 50 && s.names == nil })
+	if _, err := s.db.Exec("PRAGMA max_page_count = 1000000"); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	if n := count(t, s, "turns"); n != 52 || !strings.Contains(log.String(), "full") {
+		t.Errorf("%d turns are there, want 52; the log says\n%s", n, log.String())
+	}
+	sane(t, s)
+}
+
+// unclosed is a store that the recorder does not close.
+type unclosed struct{ *Store }
+
+func (unclosed) Close() error { return nil }
+
+// eventually waits until something is so.
+func eventually(t *testing.T, so func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !so(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it has not come about for 10 s")
+		}
+	}
+}
+
+// A process that is killed loses no more than the last second, and leaves a file that is sound.
+func TestKilled(t *testing.T) {
+	const variable = "RIPOSTE_TEST_RECORD_TO"
+	if path := os.Getenv(variable); path != "" {
+		r := &Recorder{Path: path}
+		r.Start()
+		m := sample.New(1, time.Now())
+		for {
+			for _, turn := range m.Turns(10) {
+				r.TurnEnded(turn)
+				fmt.Println("turn", turn.ID)
+				time.Sleep(time.Millisecond)
+			}
+		}
+	}
+	path := filepath.Join(t.TempDir(), "traces.db")
+	cmd := exec.Command(os.Args[0], "-test.run", "^TestKilled$")
+	cmd.Env = append(os.Environ(), variable+"="+path)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	type said struct {
+		id string
+		at time.Time
+	}
+	var all []said
+	began := time.Now()
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if id, ok := strings.CutPrefix(lines.Text(), "turn "); ok {
+			all = append(all, said{id, time.Now()})
+		}
+		if time.Since(began) > 3*time.Second {
+			break
+		}
+	}
+	killed := time.Now()
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Wait() // it says that it was killed
+	s, err := Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	sane(t, s)
+	due, lost := 0, 0
+	for _, turn := range all {
+		if killed.Sub(turn.at) < time.Second {
+			continue
+		}
+		due++
+		if _, err := s.Turn(t.Context(), turn.id); err != nil {
+			lost++
+		}
+	}
+	if due < 100 || lost > 0 {
+		t.Errorf("of %d turns that were older than a second, %d are lost", due, lost)
+	}
+}

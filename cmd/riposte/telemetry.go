@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	otelapi "go.opentelemetry.io/otel"
+
+	"riposte/budget"
+	"riposte/budget/trace"
+	"riposte/budget/trace/metrics"
+	"riposte/budget/trace/otel"
+	"riposte/transport"
+	"riposte/transport/realtime"
+	"riposte/web"
+)
+
+// telemetry tells other programs how the service does: Prometheus, and a collector of spans.
+type telemetry struct {
+	metrics metrics.Metrics
+	spans   *otel.Sink // nil where no collector is named.
+	cores   atomic.Pointer[budget.Executor]
+}
+
+// openTelemetry makes ready what the settings say, and adds it to what calls and turns are told to. flush sends the last spans.
+func (s *service) openTelemetry(ctx context.Context) (flush func(), err error) {
+	t, set := &s.telemetry, s.settings
+	t.metrics = metrics.Metrics{
+		Version: version, Plan: set.plan(), Calls: s.status.Calls, Places: set.Calls.Max, Log: s.log, Lost: t.lost,
+		Load: func() budget.Load { return t.cores.Load().Load() }, // of no executor before the engines are there: nothing
+	}
+	t.metrics.Open()
+	s.traces = append(s.traces, &t.metrics)
+	if !otel.Wanted(set.Telemetry.OTLP) {
+		return func() {}, nil
+	}
+	otelapi.SetErrorHandler(otelapi.ErrorHandlerFunc(func(err error) { s.log.Warn("OpenTelemetry", "err", err) }))
+	spans := &otel.Sink{
+		Endpoint: set.Telemetry.OTLP, Protocol: set.protocol(), Text: set.Telemetry.Text, Version: version, Provider: provider, Log: s.log,
+	}
+	if err := spans.Open(ctx); err != nil {
+		return nil, err
+	}
+	t.spans = spans
+	s.traces = append(s.traces, spans)
+	return func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastSpans)
+		defer cancel()
+		if err := spans.Close(ctx); err != nil {
+			s.log.Warn("closing", "err", err)
+		}
+	}, nil
+}
+
+// lastSpans is how long the service's end may wait for a collector.
+const lastSpans = 2 * time.Second
+
+// protocol returns how the collector is talked to; empty leaves it to the environment.
+func (s *settings) protocol() otel.Protocol {
+	return map[string]otel.Protocol{"grpc": otel.GRPC, "http": otel.HTTP}[s.Telemetry.Protocol]
+}
+
+// provider names what runs a stage's model.
+func provider(s budget.Stage, _ string) string {
+	return map[budget.Stage]string{budget.STT: "whisper.cpp", budget.LLM: "llama.cpp", budget.TTS: "piper"}[s]
+}
+
+// lost says how many traces were not kept.
+func (t *telemetry) lost() []metrics.Lost {
+	if t.spans == nil {
+		return nil
+	}
+	l := t.spans.Lost()
+	return []metrics.Lost{{Sink: "otlp", Reason: "queue_full", Count: l.Full}, {Sink: "otlp", Reason: "not_taken", Count: l.Failed}}
+}
+
+// telling adds to the service's routes what telemetry needs: the one for Prometheus, if that is wanted, and the place of each call
+// in the trace of its caller's side.
+func (s *service) telling(routes http.Handler) http.Handler {
+	if s.settings.Telemetry.Metrics {
+		routes = web.WithMetrics(routes, s.telemetry.metrics.Handler())
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		routes.ServeHTTP(w, r.WithContext(trace.WithParent(r.Context(), r.Header.Get("Traceparent"))))
+	})
+}
+
+// admitCounted is admit, and counts those that are refused.
+func (s *service) admitCounted() (release func(), err error) {
+	release, err = s.admit()
+	if refusal, ok := errors.AsType[*realtime.Refusal](err); ok {
+		s.telemetry.metrics.Refused(refusal.Code)
+	}
+	return release, err
+}
+
+// record is one call of which the sinks are told. The session tells it its turns.
+type record struct {
+	trace.Sinks
+	call  trace.Call
+	turns atomic.Int64
+}
+
+// begin tells the sinks that a call begins. The context that it returns says to remote engines what they work for.
+func (s *service) begin(ctx context.Context, c transport.Call) (context.Context, *record) {
+	r := &record{Sinks: s.traces, call: trace.Call{
+		ID: c.ID(), Route: "default", Wire: "websocket", Version: version, Parent: trace.Parent(ctx), Began: time.Now(),
+	}}
+	r.CallBegan(r.call)
+	if s.telemetry.spans != nil {
+		ctx = trace.InCall(ctx, r.call)
+	}
+	return ctx, r
+}
+
+// TurnEnded tells of a turn, with what it has of the call.
+func (r *record) TurnEnded(t trace.Turn) {
+	t.Call, t.Route, t.Version = r.call.ID, r.call.Route, r.call.Version
+	r.turns.Add(1)
+	r.Sinks.TurnEnded(t)
+}
+
+// end tells that the call ended, and why.
+func (r *record) end(why error) {
+	r.call.Ended, r.call.Reason, r.call.Turns = time.Now(), reason(why), int(r.turns.Load())
+	r.CallEnded(r.call)
+}
+
+// reason names why a call ended.
+func reason(err error) string {
+	for _, r := range []struct {
+		err  error
+		name string
+	}{
+		{transport.ErrHungUp, "hung_up"}, {transport.ErrShutdown, "shutdown"}, {transport.ErrSilent, "silent"},
+		{transport.ErrIdle, "idle"}, {transport.ErrExpired, "expired"}, {transport.ErrSlowReader, "slow_reader"},
+	} {
+		if errors.Is(err, r.err) {
+			return r.name
+		}
+	}
+	if err == nil {
+		return "ended"
+	}
+	return "failed"
+}
