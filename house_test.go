@@ -29,7 +29,7 @@ var house = map[string][]string{
 	"llm/toolcall":       {"llm", "llm/schema"},
 	"transport":          {"audio", "budget", "llm"},
 	"endpoint":           {},
-	"pipeline":           {"audio", "audio/echo", "budget", "endpoint", "llm", "llm/toolcall", "stt", "tts", "transport"},
+	"pipeline":           {"audio", "audio/echo", "budget", "budget/trace", "endpoint", "llm", "llm/toolcall", "stt", "tts", "transport"},
 	"transport/realtime": {"audio", "budget", "llm", "llm/toolcall", "transport"},
 	"caller":             {"audio"},
 	"bench":              {"audio", "audio/room", "budget", "caller", "endpoint", "llm", "scenario", "scenario/live", "stt", "stt/wer", "tts"},

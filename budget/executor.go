@@ -88,16 +88,19 @@ type task struct {
 
 // Run runs work when its turn has come, with the number of threads that it may use, and returns its error. The context
 // that work is given ends with ErrPreempted when it is to make room; then Run returns that, unless work ended well all
-// the same. When ctx ends before work's turn has come, Run returns its cause and work does not run.
+// the same. When ctx ends before work's turn has come, Run returns its cause and work does not run. What ran goes
+// on the bill of ctx.
 func (x *Executor) Run(ctx context.Context, j Job, work func(ctx context.Context, threads int) error) error {
 	j.Threads, j.Size = max(1, j.Threads), max(0, j.Size)
 	if j.Size == 0 {
 		j.Size = 1
 	}
+	asked, bill := time.Now(), BillOf(ctx)
 	if x == nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
+		defer func() { bill.Add(j.Kind, 0, time.Since(asked)) }()
 		return work(ctx, j.Threads)
 	}
 	j.Urgency = j.Now()
@@ -117,6 +120,8 @@ func (x *Executor) Run(ctx context.Context, j Job, work func(ctx context.Context
 		t.unwanted, err = true, context.Cause(ctx)
 		return err
 	}
+	began := time.Now()
+	defer func() { bill.Add(j.Kind, began.Sub(asked), time.Since(began)) }()
 	if err = work(ctx, threads); err != nil && errors.Is(context.Cause(ctx), ErrPreempted) {
 		err = ErrPreempted
 	}

@@ -45,6 +45,9 @@ func NewTurn(speechEnd time.Time) *Turn {
 	return &Turn{speechEnd: speechEnd}
 }
 
+// Since returns how long after the caller's last voiced sample a time is.
+func (t *Turn) Since(at time.Time) time.Duration { return at.Sub(t.speechEnd) }
+
 // Mark notes that m happened at the given time. Only the first time counts.
 func (t *Turn) Mark(m Mark, at time.Time) {
 	t.mu.Lock()

@@ -23,6 +23,7 @@ type draft struct {
 	pieces   chan piece         // Its clauses. The model waits until they are taken. Closed at the end.
 	stop     context.CancelFunc // Of everything that is being made of it.
 	wanted   chan struct{}      // Closed when a turn has taken it; nil for one that was wanted from the beginning.
+	bill     budget.Bill        // What it has cost the executor.
 	tokens   atomic.Int64       // Pieces that the model has made so far.
 
 	// These hold once pieces is closed.
@@ -54,7 +55,7 @@ func (s *Session) write(ctx context.Context, model llm.Generator, settings trans
 	r.Sampling, r.MaxTokens = settings.Sampling, settings.MaxTokens
 	s.group.Go(func() error {
 		defer close(d.pieces)
-		d.outcome, d.err = s.compose(ctx, model, d, r, settings)
+		d.outcome, d.err = s.compose(budget.WithBill(ctx, &d.bill), model, d, r, settings)
 		return nil
 	})
 	return d

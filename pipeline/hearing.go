@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,11 +17,24 @@ type hearing struct {
 	stream stt.Stream
 	to     int64 // The recogniser has the call's sound up to here.
 	newest atomic.Pointer[stt.Hypothesis]
+
+	mu     sync.Mutex
+	traced []heardAt // What it thought when.
 }
+
+// heardAt is what the recogniser thought at one time.
+type heardAt struct {
+	at time.Time
+	stt.Hypothesis
+}
+
+// mostHeard is how many hypotheses of a turn are traced: those of the first two minutes.
+const mostHeard = 256
 
 // pass is a closing pass over what was said up to its beginning.
 type pass struct {
 	of         *hearing
+	bill       budget.Bill
 	done       chan struct{}
 	stop       context.CancelFunc
 	transcript stt.Transcript
@@ -40,6 +54,11 @@ func (s *Session) hear(item string, from int64, settings transport.Settings) *he
 		Language: settings.Language, Prompt: settings.Vocabulary,
 		Heard: func(y stt.Hypothesis) {
 			h.newest.Store(&y)
+			h.mu.Lock()
+			if len(h.traced) < mostHeard {
+				h.traced = append(h.traced, heardAt{time.Now(), y})
+			}
+			h.mu.Unlock()
 			replace(s.hypotheses, hypothesis{item, y})
 		},
 	})
@@ -70,7 +89,7 @@ func (s *Session) finish(ctx context.Context, h *hearing, due time.Time) *pass {
 	s.group.Go(func() error {
 		defer stop()
 		defer close(p.done)
-		p.transcript, p.err = h.stream.Finish(ctx, budget.Urgency{Deadline: due})
+		p.transcript, p.err = h.stream.Finish(budget.WithBill(ctx, &p.bill), budget.Urgency{Deadline: due})
 		return nil
 	})
 	return p

@@ -118,7 +118,7 @@ func (m *mind) heard(ctx context.Context, t *turn) (text string, speech time.Dur
 }
 
 var (
-	errStalled = errors.New("the engine stalled")               // It was waited for in vain.
+	errStalled = errors.New("the engine stalled")                 // It was waited for in vain.
 	errGarbage = errors.New("the recogniser's words are no text") // Not UTF-8.
 )
 
@@ -174,6 +174,7 @@ func (m *mind) generate(t *turn, clauses chan<- clause) (outcome, error) {
 	context.AfterFunc(t.ctx, d.stop)
 	words, calls := 0, 0
 	d, p, more, err := m.lead(t, messages, d)
+	t.draft = d
 	for ; more && err == nil; p, more, err = m.next(t, d) {
 		t.clock.Mark(budget.FirstToken, p.began)
 		if p.call != nil {

@@ -58,7 +58,7 @@ func (m *mouth) say(c clause) {
 	// The first sound is due by the plan, and what follows when that has been heard.
 	due := t.clock.Due(m.plan, budget.TTS).Add(audio.Duration(m.made, m.settings.Rate))
 	m.words = nil
-	ctx, stop := context.WithCancelCause(t.ctx)
+	ctx, stop := context.WithCancelCause(budget.WithBill(t.ctx, &t.bill))
 	defer stop(nil)
 	stalled := time.AfterFunc(m.stall, func() { stop(fmt.Errorf("%w: no sound for %v", errStalled, m.stall)) })
 	defer stalled.Stop()

@@ -8,6 +8,7 @@ import (
 
 	"riposte/audio"
 	"riposte/budget"
+	"riposte/budget/trace"
 	"riposte/llm"
 	"riposte/transport"
 )
@@ -20,7 +21,8 @@ type player struct {
 	answering *turn         // The answer that has begun and not ended; nil between answers.
 	said      bool          // The caller's side knows that it has words,
 	item      string        // and this is its newest item in the conversation.
-	phrase    int           // How many openers were spoken.
+	turns     int           // How many were reported.
+	phrase    int           // Which opener was spoken last, counted on; -1 for none.
 	early     []called      // Calls of an answer that has not begun here yet.
 	before    time.Duration // What was played before it.
 	spoken    []span        // Its clauses, with the sound that was sent.
@@ -103,6 +105,7 @@ func (p *player) call(ctx context.Context, c called) error {
 	}
 	p.item = it.ID
 	t.calls = append(t.calls, c.call.Name)
+	t.note(trace.KindTool, c.call.Name)
 	return p.Call.Send(ctx, transport.Called{Response: t.answer, Item: it, Previous: previous})
 }
 
@@ -174,6 +177,7 @@ func (p *player) pause(t *turn) bool {
 	if !held {
 		return t.ctx.Err() == nil
 	}
+	t.note(trace.KindHeld, "")
 	if t.settings.Holds { // otherwise the caller's side plays what it has
 		p.pacer.Hold(since)
 	}
@@ -187,6 +191,7 @@ func (p *player) pause(t *turn) bool {
 		}
 	}
 	now := time.Now()
+	t.note(trace.KindReleased, "")
 	p.pacer.Resume(now)
 	if t.settings.Holds {
 		p.monitor.pause(since, now)
@@ -269,6 +274,7 @@ func (p *player) finish(ctx context.Context, t *turn, o outcome) error {
 	}
 	p.Log.Info("turn", "call", p.Call.ID(), "response", t.answer.ID, "verdict", report.Report.Verdict,
 		"blame", report.Report.Blame, "total", report.Report.Total, "continued", report.Continued, "calls", report.Calls)
+	p.trace(t, o, report)
 	return p.Call.Send(ctx, report)
 }
 

@@ -23,6 +23,7 @@ import (
 
 	"riposte/audio"
 	"riposte/budget"
+	"riposte/budget/trace"
 	"riposte/llm"
 	"riposte/stt"
 	"riposte/transport"
@@ -56,6 +57,9 @@ type Session struct {
 	// ends with transport.ErrShutdown. nil never drains.
 	Drain <-chan struct{}
 	Log   *slog.Logger
+	// Trace is told of each turn at its end, with all but the call's own things. nil is nobody. It must return at once.
+	Trace  func(trace.Turn)
+	Models map[budget.Stage]string // What does the work of each stage, for Trace.
 
 	group      *errgroup.Group
 	history    history
@@ -160,7 +164,7 @@ func (s *Session) speak(ctx context.Context, clauses <-chan clause, sounds chan<
 // play sends each frame to the caller when it is due, and notes in the conversation what was heard. Sound of an answer
 // that is no longer wanted ends here.
 func (s *Session) play(ctx context.Context, limits Limits, sounds <-chan sound) error {
-	p := &player{Session: s, pacer: audio.Pacer{Lead: limits.Lead}}
+	p := &player{Session: s, pacer: audio.Pacer{Lead: limits.Lead}, phrase: -1}
 	for {
 		var err error
 		late, due := p.late()

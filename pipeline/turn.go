@@ -3,11 +3,13 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
 
 	"riposte/budget"
+	"riposte/budget/trace"
 	"riposte/llm"
 	"riposte/transport"
 )
@@ -44,6 +46,11 @@ type turn struct {
 	transcript string   // The same.
 	said       string   // What was made of the speech.
 	calls      []string // The tools that the answer has called, by name. Set by play.
+
+	draft  *draft        // Its answer as the model wrote it. Set by think, read by play at the end.
+	bill   budget.Bill   // What the voice has cost the executor.
+	number int           // In the call, among those that were answered. Set by play.
+	events []trace.Event // Guarded by mu. They count from the beginning of the clock.
 
 	settled chan struct{} // Closed when the conversation holds what was heard of the answer.
 
@@ -91,6 +98,19 @@ type sound struct {
 	words []word
 }
 
+// note notes for the trace that something happened.
+func (t *turn) note(kind, detail string) {
+	at := t.clock.Since(time.Now())
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.events) < mostEvents {
+		t.events = append(t.events, trace.Event{At: at, Kind: kind, Detail: detail})
+	}
+}
+
+// mostEvents is how many events of a turn are traced.
+const mostEvents = 100
+
 // markAudible notes when the answer, or an opener before it, was first to be heard.
 func (t *turn) markAudible(at time.Time, opener bool) {
 	t.clock.Mark(budget.FirstAudible, at)
@@ -113,6 +133,7 @@ func (t *turn) markSent() {
 
 // cutAt notes that the caller has heard no more of the answer than this.
 func (t *turn) cutAt(heard time.Duration) {
+	t.note(trace.KindTruncated, fmt.Sprintf("%v were heard", heard))
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.cut = &heard

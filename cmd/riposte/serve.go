@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"riposte/budget"
 	"riposte/budget/trace"
 	"riposte/llm"
 	"riposte/pipeline"
@@ -164,7 +165,9 @@ func (s *service) hold(ctx context.Context, call transport.Call, settings transp
 		Greeting: pipeline.Greeting{Text: s.settings.Talk.Greeting, Firm: s.settings.Talk.Firm},
 		Silence:  pipeline.Silence{After: s.settings.Talk.Idle, Prompts: lines(s.settings.Talk.Prompts)},
 		Openers:  lines(s.settings.Talk.Openers), Phrases: s.phrases,
-		Drain: s.drain, Log: s.log,
+		Drain: s.drain, Log: s.log, Trace: record.TurnEnded, Models: map[budget.Stage]string{
+			budget.STT: s.settings.STT.Model, budget.LLM: s.settings.LLM.Model, budget.TTS: s.settings.TTS.Voice,
+		},
 	}
 	err = session.Run(ctx)
 	if err != nil && !errors.Is(err, transport.ErrHungUp) && !errors.Is(err, transport.ErrShutdown) && !errors.Is(err, transport.ErrSilent) && ctx.Err() == nil {

@@ -67,7 +67,14 @@ func (l *loop) decode(ctx context.Context, urgency budget.Urgency) error {
 	defer cancel(nil)
 	defer l.stage.end()
 	job := budget.Job{Urgency: urgency, Kind: kind, Size: float64(len(l.entries)), Threads: l.threads}
+	asked := time.Now()
 	return l.executor.Run(ctx, job, func(ctx context.Context, threads int) error {
+		began := time.Now()
+		defer func() { // the loop has no bill, those in the batch have
+			for _, p := range l.parts {
+				budget.BillOf(p.seq.ctx).Add(kind, began.Sub(asked), time.Since(began))
+			}
+		}()
 		var stop func() bool
 		// Steps that are short are finished anyway, because asking costs time too; but speculation makes room at once.
 		if len(l.entries) > len(l.parts) || urgency.Class != budget.Awaited {

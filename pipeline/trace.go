@@ -1,0 +1,77 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"riposte/budget"
+	"riposte/budget/trace"
+	"riposte/transport"
+)
+
+// trace tells of a turn that has ended.
+func (p *player) trace(t *turn, o outcome, report transport.TurnReport) {
+	if p.Trace == nil {
+		return
+	}
+	p.turns++
+	out := trace.Turn{
+		ID: t.answer.ID, Number: p.turns, Report: report.Report, Said: t.transcript, Answer: report.Answer, Models: p.Models,
+		Tokens:  trace.Tokens{Input: o.usage.Prompt, Cached: o.usage.Cached, Output: o.usage.Output},
+		Guesses: trace.Guesses{Tries: report.Guesses.Tries, Stood: report.Guesses.Stood, Wasted: report.Guesses.Wasted},
+		Status:  string(o.status), Reason: o.reason, Tools: t.calls, Work: t.work(),
+	}
+	if t.hearing != nil {
+		out.Words = t.hearing.of.trace(t.clock)
+	}
+	switch cause := context.Cause(t.ctx); {
+	case errors.Is(cause, errBargeIn):
+		t.note(trace.KindBargeIn, "")
+	case errors.Is(cause, errContinued):
+		t.note(trace.KindContinued, "")
+	}
+	if o.err != nil {
+		t.note(trace.KindFault, o.err.Error())
+	}
+	t.mu.Lock()
+	out.Events = slices.Clone(t.events)
+	t.mu.Unlock()
+	for _, a := range report.Report.Actions {
+		out.Events = append(out.Events, trace.Event{At: a.At, Kind: trace.KindAction, Detail: string(a.Stage) + ": " + string(a.Kind)})
+	}
+	slices.SortStableFunc(out.Events, func(a, b trace.Event) int { return int(a.At - b.At) })
+	p.Trace(out)
+}
+
+// trace returns what the recogniser thought when, by a turn's clock.
+func (h *hearing) trace(clock *budget.Turn) []trace.Heard {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var out []trace.Heard
+	for _, y := range h.traced {
+		out = append(out, trace.Heard{At: clock.Since(y.at), Text: y.Text, Stable: y.Stable})
+	}
+	return out
+}
+
+// work returns what the executor did for the turn, by stage. What was done for guesses that fell is not in it.
+func (t *turn) work() map[budget.Stage]trace.Work {
+	bills := []map[string]budget.Spent{t.bill.Work()}
+	if t.hearing != nil {
+		bills = append(bills, t.hearing.bill.Work())
+	}
+	if t.draft != nil {
+		bills = append(bills, t.draft.bill.Work())
+	}
+	out := make(map[budget.Stage]trace.Work)
+	for _, b := range bills {
+		for kind, s := range b {
+			engine, _, _ := strings.Cut(kind, ".")
+			w := out[budget.Stage(engine)]
+			out[budget.Stage(engine)] = trace.Work{Runs: w.Runs + s.Runs, Waited: w.Waited + s.Waited, Ran: w.Ran + s.Ran}
+		}
+	}
+	return out
+}

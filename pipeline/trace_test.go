@@ -1,0 +1,58 @@
+package pipeline
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"riposte/budget"
+	"riposte/budget/trace"
+	"riposte/transport"
+)
+
+// A turn's trace tells what was heard when, what became of it, and what the budget did.
+func TestTrace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCast()
+		c.llm.takes = 1500 * ms
+		c.says = "It is noon, as far as I can see. Is there anything else that I can do for you?"
+		l := newLine(t)
+		s := enforcing(l, c)
+		s.Models = map[budget.Stage]string{budget.LLM: "fake"}
+		var turns []trace.Turn
+		s.Trace = func(t trace.Turn) { turns = append(turns, t) }
+		done := make(chan error)
+		go func() { done <- s.Run(t.Context()) }()
+		c.tell(l, "what time is it", 4*time.Second)
+		c.tell(l, "stop it now please", 12*time.Second)
+		close(l.hang)
+		if err := <-done; !errors.Is(err, transport.ErrHungUp) {
+			t.Fatal(err)
+		}
+		if len(turns) != 2 {
+			t.Fatalf("%d turns, want 2: %+v", len(turns), turns)
+		}
+		one := turns[0]
+		if one.Number != 1 || one.Said != "what time is it" || one.Answer == "" || one.Models[budget.LLM] != "fake" || one.Status != "cancelled" {
+			t.Errorf("got %+v", one)
+		}
+		if n := len(one.Words); n < 3 || one.Words[0].Text != "what" || one.Words[0].At > -600*ms || one.Words[n-1].Text != "what time is it" {
+			t.Errorf("words: %+v", one.Words)
+		}
+		var kinds []string
+		for _, e := range one.Events {
+			kinds = append(kinds, e.Kind)
+		}
+		if !slices.Contains(kinds, trace.KindAction) || !slices.Contains(kinds, trace.KindHeld) || !slices.Contains(kinds, trace.KindBargeIn) {
+			t.Errorf("events: %+v", one.Events)
+		}
+		if one.Report.Verdict != budget.Masked || one.Report.Blame != budget.LLM || one.Report.Marks[budget.Answered] <= one.Report.Marks[budget.FirstAudible] {
+			t.Errorf("report: %+v", one.Report)
+		}
+		if turns[1].Number != 2 || turns[1].Said != "stop it now please" {
+			t.Errorf("the second: %+v", turns[1])
+		}
+	})
+}
