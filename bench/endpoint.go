@@ -29,9 +29,10 @@ type Endpoint struct {
 // SilenceReport is what was found out about one silence.
 type SilenceReport struct {
 	At      time.Duration // Where the last voiced sample before it was, from the clip's beginning.
-	Length  time.Duration // 0 for the one behind the clip.
+	Length  time.Duration // From there to the next voiced frame; 0 for the one behind the clip.
 	Signals endpoint.Signals
-	Sound   float32 // The sound model's and
+	Sound   float32 // The sound model's,
+	Closed  float32 // the recogniser's and
 	Over    float32 // the language model's probability that the turn is over.
 }
 
@@ -69,6 +70,7 @@ type silence struct {
 	end     time.Duration // What counts as the last voiced sample: for a final one, as the corpus says.
 	final   bool
 	pause   bool // It is one inside of a sentence.
+	over    bool // The talker went on.
 	soundAt time.Duration
 	textAt  time.Duration
 	overAt  time.Duration
@@ -113,15 +115,17 @@ func (b *Endpoint) Run(ctx context.Context) (EndpointResult, error) {
 		name string
 		keep func(*endpoint.Signals)
 	}{
-		{"sound", func(s *endpoint.Signals) { s.Text, s.Over = "", endpoint.Probability{} }},
-		{"text", func(s *endpoint.Signals) { s.Sound, s.Over = endpoint.Probability{}, endpoint.Probability{} }},
-		{"model", func(s *endpoint.Signals) { s.Sound, s.Text = endpoint.Probability{}, "" }},
+		{"sound", func(s *endpoint.Signals) { *s = endpoint.Signals{Sound: s.Sound} }},
+		{"fall", func(s *endpoint.Signals) { *s = endpoint.Signals{Fall: s.Fall} }},
+		{"text", func(s *endpoint.Signals) { *s = endpoint.Signals{Text: s.Text} }},
+		{"closed", func(s *endpoint.Signals) { *s = endpoint.Signals{Closed: s.Closed} }},
+		{"model", func(s *endpoint.Signals) { *s = endpoint.Signals{Over: s.Over} }},
 		{"all", everything},
 	} {
 		for _, patience := range []float64{0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.4, 1.6, 2} {
 			r.add(p.name, decide(all, p.keep, endpoint.Policy{
 				Shortest: scale(200*time.Millisecond, patience), Usual: scale(500*time.Millisecond, patience),
-				Doubtful: scale(580*time.Millisecond, patience), Longest: scale(1600*time.Millisecond, patience),
+				Doubtful: scale(560*time.Millisecond, patience), Longest: scale(1600*time.Millisecond, patience),
 			}))
 		}
 	}
@@ -178,7 +182,7 @@ func (s silence) decision(keep func(*endpoint.Signals), p endpoint.Policy) time.
 			known.Sound = endpoint.Probability{}
 		}
 		if at < s.textAt {
-			known.Text = ""
+			known.Text, known.Closed = "", endpoint.Probability{}
 		}
 		if at < s.overAt {
 			known.Over = endpoint.Probability{}
@@ -204,25 +208,36 @@ func (b *Endpoint) silences(ctx context.Context, c Clip) ([]silence, error) {
 	ends := audio.Endpointer{Eager: audio.Eager, Silence: time.Hour}
 	inside := slices.Contains(c.Kinds, "pause") || slices.Contains(c.Kinds, "briefpause")
 	var out []silence
+	var heard silence       // What the sound says of the silence under way,
+	var trail time.Duration // and how much of it lies in frames that are voiced.
+	silent := false
 	for from := 0; from+audio.VADFrame <= len(pcm); from += audio.VADFrame {
 		frame := pcm[from : from+audio.VADFrame]
 		p, err := vad.Speech(frame)
 		if err != nil {
 			return nil, err
 		}
-		switch ends.Step(p, frame) {
+		event := ends.Step(p, frame)
+		begin, end := max(0, int(ends.Start())-audio.Samples(300*time.Millisecond, audio.SpeechRate)), from+audio.VADFrame
+		since := audio.Duration(end-int(ends.LastVoiced()), audio.SpeechRate)
+		if ends.Talking() && !ends.Voiced() && !silent && (len(out) == 0 || out[len(out)-1].over) {
+			if heard, err = b.listen(ctx, pcm[begin:end], since); err != nil {
+				return nil, err
+			}
+		}
+		silent = !ends.Voiced()
+		switch event {
 		case audio.Maybe:
-			begin := max(0, int(ends.Start())-audio.Samples(300*time.Millisecond, audio.SpeechRate))
-			s, err := b.look(ctx, pcm[begin:from+audio.VADFrame])
+			s, err := b.read(ctx, heard, pcm[begin:end], since)
 			if err != nil {
 				return nil, err
 			}
-			s.report.At = audio.Duration(int(ends.LastVoiced()), audio.SpeechRate)
+			s.report.At, trail = audio.Duration(int(ends.LastVoiced()), audio.SpeechRate), max(0, since-audio.Eager)
 			out = append(out, s)
 		case audio.Resumed:
 			s := &out[len(out)-1]
-			s.report.Length = ends.Paused()
-			s.pause = inside && s.report.Length >= 300*time.Millisecond
+			s.over, s.report.Length = true, ends.Paused()+trail
+			s.pause = inside && ends.Paused() >= 300*time.Millisecond && (c.SpeechEnd == 0 || s.report.At < c.SpeechEnd-exact)
 		}
 	}
 	if n := len(out); n > 0 {
@@ -237,19 +252,29 @@ func (b *Endpoint) silences(ctx context.Context, c Clip) ([]silence, error) {
 	return out, nil
 }
 
-// look gathers evidence, as a call does: the sound model beside the recogniser, the language model after that.
-func (b *Endpoint) look(ctx context.Context, speech audio.PCM) (silence, error) {
+// exact is how well a corpus knows where its clips' speech ends.
+const exact = 150 * time.Millisecond
+
+// listen has the sound model listen as a call does: at the first silent frame, which ends so long after the last voiced sample.
+func (b *Endpoint) listen(ctx context.Context, speech audio.PCM, since time.Duration) (silence, error) {
 	var s silence
-	began := time.Now()
-	if b.Turns != nil {
-		p, err := b.Turns(ctx, speech)
-		if err != nil {
-			return s, err
-		}
-		s.report.Sound, s.report.Signals.Sound = p, endpoint.Likely(p)
-		s.soundAt = audio.Eager + time.Since(began)
+	s.report.Signals.Fall = endpoint.FallOf(speech[:max(0, len(speech)-audio.Samples(since, audio.SpeechRate))], audio.SpeechRate)
+	if b.Turns == nil {
+		return s, nil
 	}
-	began = time.Now()
+	began := time.Now()
+	p, err := b.Turns(ctx, speech)
+	if err != nil {
+		return s, err
+	}
+	s.report.Sound, s.report.Signals.Sound = p, endpoint.Likely(p)
+	s.soundAt = since + time.Since(began)
+	return s, nil
+}
+
+// read gathers the words as a call does, so long after the last voiced sample: the recogniser, and the language model after that.
+func (b *Endpoint) read(ctx context.Context, s silence, speech audio.PCM, since time.Duration) (silence, error) {
+	began := time.Now()
 	stream := b.STT.Listen(stt.Options{Language: "en", Heard: func(stt.Hypothesis) {}})
 	defer stream.Close()
 	stream.Write(speech)
@@ -257,7 +282,10 @@ func (b *Endpoint) look(ctx context.Context, speech audio.PCM) (silence, error) 
 	if err != nil {
 		return s, err
 	}
-	s.report.Signals.Text, s.textAt = t.Text, audio.Eager+time.Since(began)
+	s.report.Signals.Text, s.report.Closed, s.textAt = t.Text, t.Closed, since+time.Since(began)
+	if t.Closed > 0 {
+		s.report.Signals.Closed = endpoint.Likely(t.Closed)
+	}
 	reading, err := b.LLM.Read(ctx, llm.Request{Conversation: "bench", Messages: []llm.Message{
 		{Role: llm.System, Text: b.Instructions}, {Role: llm.User, Text: t.Text},
 	}})
@@ -268,6 +296,6 @@ func (b *Endpoint) look(ctx context.Context, speech audio.PCM) (silence, error) 
 	if reading.Over > 0 {
 		s.report.Signals.Over = endpoint.Likely(reading.Over)
 	}
-	s.overAt = audio.Eager + time.Since(began)
+	s.overAt = since + time.Since(began)
 	return s, nil
 }

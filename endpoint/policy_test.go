@@ -49,7 +49,7 @@ func TestFormOf(t *testing.T) {
 
 // What agrees makes the wait short, what speaks against the end makes it long, and nothing leaves it as it is.
 func TestWait(t *testing.T) {
-	w := Weights{Sound: 1, Over: 1, Complete: 3, Open: -3}
+	w := Weights{Sound: 1, Fall: 1, Closed: 1, Over: 1, Complete: 3, Open: -3}
 	p := Policy{Weights: &w}
 	for _, test := range []struct {
 		name  string
@@ -59,15 +59,21 @@ func TestWait(t *testing.T) {
 		{"nothing", Signals{}, 500 * ms},
 		{"the sound is sure", Signals{Sound: Likely(0.97)}, 200 * ms},
 		{"the model is sure", Signals{Over: Likely(0.97)}, 200 * ms},
-		{"they disagree", Signals{Sound: Likely(0.9), Over: Likely(0.01)}, 510 * ms},
+		{"they disagree", Signals{Sound: Likely(0.9), Over: Likely(0.03)}, 500 * ms},
 		{"the model does not mind", Signals{Over: Likely(0.1)}, 500 * ms},
-		{"half sure", Signals{Sound: Likely(0.725)}, 350 * ms},
-		{"rather not", Signals{Sound: Likely(0.3)}, 540 * ms},
-		{"not at all", Signals{Sound: Likely(0.02)}, 580 * ms},
+		{"the recogniser is sure", Signals{Closed: Likely(0.99)}, 220 * ms},
+		{"the recogniser puts a full stop as ever", Signals{Closed: Likely(0.913)}, 500 * ms},
+		{"the recogniser expects more", Signals{Closed: Likely(0.3)}, 560 * ms},
+		{"the voice has fallen", Signals{Fall: Fall{true, 15}}, 200 * ms},
+		{"the voice has kept up", Signals{Fall: Fall{true, 9}}, 560 * ms},
+		{"a fall alone is not worth more than the rest", Signals{Fall: Fall{true, 80}, Closed: Likely(0.01), Over: Likely(0.01)}, 545 * ms},
+		{"half sure", Signals{Sound: Likely(0.86)}, 350 * ms},
+		{"rather not", Signals{Sound: Likely(0.5)}, 530 * ms},
+		{"not at all", Signals{Sound: Likely(0.02)}, 560 * ms},
 		{"an open sentence", Signals{Text: "I would like to", Sound: Likely(0.1)}, 1600 * ms},
-		{"an open sentence that sounds like an end", Signals{Sound: Likely(0.9), Text: "I would like to"}, 1024 * ms},
+		{"an open sentence that sounds like an end", Signals{Sound: Likely(0.9), Text: "I would like to"}, 1424 * ms},
 		{"yes", Signals{Text: "Yes."}, 200 * ms},
-		{"yes, as a question", Signals{Text: "Yes?", Sound: Likely(0.5)}, 200 * ms},
+		{"yes, as a question", Signals{Text: "Yes?", Sound: Likely(0.7)}, 200 * ms},
 		{"a number", Signals{Text: "four two", Sound: Likely(0.99), Over: Likely(0.99)}, 1600 * ms},
 	} {
 		if got := p.Wait(test.given, nil); got < test.want-20*ms || got > test.want+20*ms {

@@ -6,9 +6,11 @@ import "math"
 
 // Signals are what is known of a turn at a moment of silence.
 type Signals struct {
-	Sound Probability // That it is over, by how it sounded.
-	Text  string      // What was said, as far as it is known.
-	Over  Probability // That it is over, by the language model that is to answer.
+	Sound  Probability // That it is over, by how it sounded.
+	Fall   Fall        // How the voice faded at its end.
+	Text   string      // What was said, as far as it is known.
+	Closed Probability // That the sentence is over, by how the recogniser would punctuate it.
+	Over   Probability // That it is over, by the language model that is to answer.
 }
 
 // Probability is a probability, or nothing: its zero value is unknown.

@@ -150,7 +150,7 @@ func (s *scriptedStream) Write(pcm audio.PCM) {
 
 func (s *scriptedStream) Finish(ctx context.Context, _ budget.Urgency) (stt.Transcript, error) {
 	s.mu.Lock()
-	heard := stt.Transcript{Text: strings.Join(s.tally.words(heardWord), " "), Speech: audio.Duration(s.samples, rate)}
+	heard := stt.Transcript{Text: strings.Join(s.tally.words(heardWord), " "), Speech: audio.Duration(s.samples, rate), Closed: closed}
 	s.mu.Unlock()
 	p := s.ask(&s.stt)
 	if err := p.wait(ctx); err != nil {

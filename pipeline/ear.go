@@ -34,6 +34,7 @@ type ear struct {
 
 	voiced   int64     // The last voiced sample so far,
 	received time.Time // and when its frame got here.
+	trail    int64     // How many samples of the last voiced frames lie behind it, once the turn may be over.
 }
 
 func newEar(vad audio.VAD, keep time.Duration) *ear {
@@ -106,6 +107,9 @@ func (e *ear) listen(d *transport.Detection, now time.Time, on func(audio.Event)
 		if v := e.ends.LastVoiced(); v != e.voiced {
 			e.voiced, e.received = v, now
 		}
+		if event == audio.Maybe {
+			e.trail = max(0, e.ends.Position()-e.voiced-int64(audio.Samples(audio.Eager, audio.SpeechRate)))
+		}
 		if err := on(event); err != nil {
 			return err
 		}
@@ -123,6 +127,9 @@ func (e *ear) speech() audio.PCM {
 	pcm, _ := e.tape.Slice(e.from, e.tape.End())
 	return pcm
 }
+
+// silence returns how many samples lie behind the last voiced one.
+func (e *ear) silence() int { return int(max(0, e.tape.End()-e.voiced)) }
 
 // uncommitted returns the sound that belongs to no turn yet.
 func (e *ear) uncommitted() audio.PCM {

@@ -19,12 +19,26 @@ type ending struct {
 	guess    *guess    // nil where there will be no answer, or where it cannot be begun yet.
 }
 
+// suspect looks for evidence that the turn is over from the first silent frame on, two frames before an ending begins: by then
+// as much of the end is heard as tells it, and the answer is there when the closing pass wants all the cores. Speech makes it
+// void.
+func (l *listener) suspect() {
+	switch {
+	case l.ear.ends.Voiced():
+		l.evidence.stop()
+		l.evidence = nil
+	case l.evidence == nil && l.ending == nil && l.challenge == nil && l.ear.ends.Talking() && l.settings.Detection.Silence == 0:
+		l.evidence = l.gather(l.ctx, l.ear.speech(), l.ear.silence())
+	}
+}
+
 // end begins an ending.
 func (l *listener) end() *ending {
 	e := &ending{pass: l.finish(l.ctx, l.hearing, l.due(budget.STT))}
 	d := l.settings.Detection
-	if d.Silence == 0 && l.challenge == nil {
-		e.evidence = l.gather(l.ctx, l.ear.speech())
+	e.evidence, l.evidence = l.evidence, nil
+	if e.evidence == nil && d.Silence == 0 && l.challenge == nil {
+		e.evidence = l.gather(l.ctx, l.ear.speech(), l.ear.silence())
 	}
 	if len(l.live.all()) > 0 {
 		return e // it is not known yet what the caller will have heard of the last answer
@@ -57,7 +71,8 @@ func (l *listener) whole(h stt.Hypothesis) bool {
 	return h.Speech >= l.ear.at(l.ear.voiced-l.ear.from)-syllable
 }
 
-// silence returns how much of it ends the turn, by all that is known.
+// silence returns how much of it ends the turn, by all that is known: from the end of the last voiced frame on, since the ear
+// counts from there.
 func (l *listener) silence(d *transport.Detection) time.Duration {
 	if l.challenge != nil && l.ending != nil && !l.ending.pass.over() {
 		return puzzling
@@ -67,24 +82,27 @@ func (l *listener) silence(d *transport.Detection) time.Duration {
 	}
 	var s endpoint.Signals
 	if l.ending != nil {
-		text := l.ending.text()
-		if h, ok := l.hearing.known(); text == "" && ok {
-			text = h.Text
+		if h, ok := l.hearing.known(); ok {
+			s.Text = h.Text
 		}
-		s = l.ending.evidence.signals(text)
+		l.ending.evidence.add(&s)
+		l.ending.add(&s)
 	}
-	return policy(d).Wait(s, &l.pauses)
+	return policy(d).Wait(s, &l.pauses) - l.ear.at(l.ear.trail)
 }
 
 // puzzling is how long a silence behind a challenge may last until its words are known: after that it may have been a turn.
 const puzzling = time.Second
 
-// text returns what the closing pass has heard, once it has.
-func (e *ending) text() string {
-	if !e.pass.over() {
-		return ""
+// add puts what the closing pass has heard into signals, once it has.
+func (e *ending) add(to *endpoint.Signals) {
+	if !e.pass.over() || e.pass.transcript.Text == "" {
+		return
 	}
-	return e.pass.transcript.Text
+	to.Text = e.pass.transcript.Text
+	if closed := e.pass.transcript.Closed; closed > 0 && e.evidence != nil { // alone it would count for too much
+		to.Closed = endpoint.Likely(closed)
+	}
 }
 
 // due returns when a stage has to be at its end if what is being said ends here.

@@ -24,25 +24,27 @@ type evidence struct {
 	ctx    context.Context // Of those who look for it.
 	cancel context.CancelFunc
 
+	fall endpoint.Fall
+
 	mu    sync.Mutex
 	sound endpoint.Probability
 	over  endpoint.Probability
 }
 
-// signals returns what is known so far, for a turn of the given text.
-func (e *evidence) signals(text string) endpoint.Signals {
+// add puts what is known so far into signals.
+func (e *evidence) add(to *endpoint.Signals) {
 	if e == nil {
-		return endpoint.Signals{Text: text}
+		return
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return endpoint.Signals{Sound: e.sound, Text: text, Over: e.over}
+	to.Sound, to.Fall, to.Over = e.sound, e.fall, e.over
 }
 
-// gather looks for evidence in what the caller has said so far: speech, which ends shortly after its last voiced sample. It
-// takes no longer than a turn's wait does.
-func (s *Session) gather(ctx context.Context, speech audio.PCM) *evidence {
-	e := &evidence{}
+// gather looks for evidence in what the caller has said so far: speech, and so many samples of silence at its end. It takes no
+// longer than a turn's wait does.
+func (s *Session) gather(ctx context.Context, speech audio.PCM, silence int) *evidence {
+	e := &evidence{fall: endpoint.FallOf(speech[:max(0, len(speech)-silence)], audio.SpeechRate)}
 	e.ctx, e.cancel = context.WithCancel(ctx)
 	if s.Turns == nil {
 		return e

@@ -24,11 +24,12 @@ type listener struct {
 	ear      *ear
 	settings transport.Settings
 
-	item    string      // What is being said, between its onset and its end,
-	hearing *hearing    // the same, as it is heard,
-	ending  *ending     // and what is begun when it may be over.
-	spent   speculation // What earlier endings have cost.
-	spoke   int64       // Where it began, the padding before it included, for the caller's side.
+	item     string      // What is being said, between its onset and its end,
+	hearing  *hearing    // the same, as it is heard,
+	ending   *ending     // and what is begun when it may be over.
+	evidence *evidence   // What is known of a silence that is no ending yet; nil while the caller speaks.
+	spent    speculation // What earlier endings have cost.
+	spoke    int64       // Where it began, the padding before it included, for the caller's side.
 
 	pauses    endpoint.Pauses // That the caller makes.
 	active    int64           // Since when nothing is said, on the call's tape,

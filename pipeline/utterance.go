@@ -92,6 +92,7 @@ func (l *listener) detected(event audio.Event) error {
 }
 
 func (l *listener) noticed(event audio.Event) error {
+	l.suspect()
 	switch event {
 	case audio.Onset:
 		return l.onset()

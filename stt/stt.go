@@ -49,6 +49,7 @@ type Transcript struct {
 	Language string        // ISO 639-1 of the language heard.
 	Speech   time.Duration // How much sound was listened to.
 	Queued   time.Duration // How long it waited for a free recogniser.
+	Closed   float32       // The probability that Text ends with a whole sentence, by how the recogniser would punctuate it; 0 if it cannot say.
 }
 
 // Transcribe hears a whole recording at once.

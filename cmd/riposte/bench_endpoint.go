@@ -50,7 +50,8 @@ func (c *benchEndpointCmd) Run(ctx context.Context, k *kong.Context) error {
 	}
 	if c.Silences {
 		b.Log = func(clip bench.Clip, s bench.SilenceReport) {
-			fmt.Fprintf(os.Stderr, "%s\t%d\t%d\t%.3f\t%.4f\t%s\n", filepath.Base(clip.File), s.At.Milliseconds(), s.Length.Milliseconds(), s.Sound, s.Over, s.Signals.Text)
+			fmt.Fprintf(os.Stderr, "%s\t%d\t%d\t%.3f\t%v\t%.3f\t%.4f\t%s\n",
+				filepath.Base(clip.File), s.At.Milliseconds(), s.Length.Milliseconds(), s.Sound, s.Signals.Fall, s.Closed, s.Over, s.Signals.Text)
 		}
 	}
 	r, err := b.Run(ctx)

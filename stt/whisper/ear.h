@@ -11,6 +11,9 @@
 // Ours, put into the library when it is built.
 void whisper_set_places(struct whisper_state *state, const int32_t *places, const float *weights, int n);
 
+// How many marks end a sentence.
+enum { STOPS = 6 };
+
 // One whisper_state and what its callbacks read. It lives in C memory so that whisper may keep pointers to it.
 typedef struct {
 	struct whisper_state *state;
@@ -21,11 +24,13 @@ typedef struct {
 	const float *rows;  // The logits of the last batch, a row for each of its tokens, until the next batch.
 	int n_rows;
 	whisper_token blank; // A single space, or -1.
+	whisper_token stops[STOPS]; // The marks that end a sentence, or -1.
 	int n_true;         // So many tokens of the draft were what was heard.
 	float no_speech;    // How likely it is, by the model's own word, that nobody speaks.
 	bool ended;         // The text came to its end by itself.
 	int n_heard;        // How many tokens were heard,
 	whisper_token_data heard[256]; // and those, of which id and plog are set.
+	float closed[257];  // How likely, where each of them stands and behind the last, a mark ends the sentence, if the text goes on at all.
 } ear;
 
 // A loop is a tail that repeats itself three times over, 12 tokens at the least: nobody says "no" that often, whereas
@@ -114,6 +119,8 @@ static ear *ear_open(struct whisper_context *ctx) {
 	e->eot = whisper_token_eot(ctx);
 	e->n_vocab = whisper_n_vocab(ctx);
 	if (whisper_tokenize(ctx, " ", &e->blank, 1) != 1) e->blank = -1;
+	const char *stops[STOPS] = {".", "?", "!", "。", "？", "！"};
+	for (int i = 0; i < STOPS; i++) if (whisper_tokenize(ctx, stops[i], &e->stops[i], 1) != 1) e->stops[i] = -1;
 	ear_opening = e;
 	e->state = whisper_init_state(ctx);
 	ear_opening = NULL;
@@ -220,13 +227,15 @@ static bool ear_pick(ear *e, const float *row, int most) {
 		if (n == 0 && (i == e->eot || i == e->blank)) continue;
 		best = i;
 	}
+	double sum = 0, end = n == 0 ? 0 : expf(row[e->eot] - row[best]), stop = 0;
+	for (int i = 0; i <= e->eot; i++)
+		if (row[i] > row[best] - 20 && !(n == 0 && (i == e->eot || i == e->blank))) sum += expf(row[i] - row[best]);
+	for (int i = 0; i < STOPS; i++) if (e->stops[i] >= 0) stop += expf(row[e->stops[i]] - row[best]);
+	e->closed[n] = sum > end ? (float)fmin(1, stop / (sum - end)) : 0;
 	if (best == e->eot) {
 		e->ended = true;
 		return false;
 	}
-	double sum = 0;
-	for (int i = 0; i <= e->eot; i++)
-		if (row[i] > row[best] - 20 && !(n == 0 && (i == e->eot || i == e->blank))) sum += expf(row[i] - row[best]);
 	e->heard[n] = (whisper_token_data){.id = best, .plog = -(float)log(sum)};
 	e->n_heard = ++n;
 	return n < most;

@@ -63,12 +63,14 @@ type heard struct {
 	period    int     // The length of the loop in which it was caught, in tokens, or 0.
 	confirmed int     // So many tokens were those of the draft.
 	noSpeech  float32 // The probability that nobody speaks, as the model sees it.
+	closed    float32 // The probability that a mark behind the last word ends the sentence; 0 if it is not known.
 }
 
 // saying is a piece of speech, heard.
 type saying struct {
 	text, language string
 	tokens         []int32
+	closed         float32 // The probability that the text ends with a whole sentence; 0 if it is not known.
 }
 
 // decoder is an ear without its life.
@@ -111,7 +113,7 @@ func (l *listener) part(samples []float32, o stt.Options, draft []int32) (saying
 	}
 	s := saying{language: h.language}
 	if h.speech() {
-		s.text = words(h.tokens)
+		s.text, s.closed = words(h.tokens), h.closed
 		for _, t := range h.tokens {
 			s.tokens = append(s.tokens, t.id)
 		}
@@ -158,7 +160,7 @@ func (l *listener) halves(samples []float32, o stt.Options) (saying, error) {
 	if err != nil {
 		return saying{}, err
 	}
-	return saying{text: strings.TrimSpace(a.text + " " + b.text), language: a.language}, nil
+	return saying{text: strings.TrimSpace(a.text + " " + b.text), language: a.language, closed: b.closed}, nil
 }
 
 // fit returns the window for n samples.

@@ -111,7 +111,7 @@ func TestListen(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got.text != tt.want.text || got.language != tt.want.language {
-				t.Errorf("heard %q, want %q", got, tt.want)
+				t.Errorf("heard %q, want %q", got.text, tt.want.text)
 			}
 			var windows []int
 			for i, r := range s.asked {

@@ -157,6 +157,9 @@ func (e *ear) write(r request) (heard, error) {
 		t := &e.c.heard[i]
 		h.tokens[i] = token{id: int32(t.id), logProb: float32(t.plog), text: e.m.ctx.Whisper_token_to_str(binding.Token(t.id))}
 	}
+	if last := lastWord(h.tokens); h.ended && h.period == 0 && last >= 0 {
+		h.closed = float32(e.c.closed[last+1])
+	}
 	return h, nil
 }
 

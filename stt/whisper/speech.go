@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"riposte/audio"
 	"riposte/audio/mel"
@@ -134,6 +135,16 @@ func words(tokens []token) string {
 		return ""
 	}
 	return strings.Join(strings.Fields(s), " ")
+}
+
+// lastWord returns which token is the last with a letter, a part of one or a digit, -1 if none has any.
+func lastWord(tokens []token) int {
+	for i, t := range slices.Backward(tokens) {
+		if strings.ContainsFunc(t.text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == utf8.RuneError }) {
+			return i
+		}
+	}
+	return -1
 }
 
 // without leaves out everything from each open to the next shut, or to the end.

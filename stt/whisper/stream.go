@@ -199,7 +199,7 @@ func (s *stream) Finish(ctx context.Context, u budget.Urgency) (stt.Transcript, 
 	} else {
 		<-s.turn
 	}
-	t.Text = h.text
+	t.Text, t.Closed = h.text, h.closed
 	if h.language != "" {
 		t.Language = h.language
 	}

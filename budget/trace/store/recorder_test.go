@@ -283,7 +283,11 @@ func TestRefusedAndFull(t *testing.T) {
 	for i := range 50 {
 		r.TurnEnded(trace.Turn{ID: fmt.Sprint(i), Call: "sess", Answer: strings.Repeat("so many words ", 100)})
 	}
-	eventually(t, func() bool { r.mu.Lock(); defer r.mu.Unlock(); return len(r.entries) == 50 && s.names == nil })
+	eventually(t, func() bool {
+		s.write.Lock()
+		defer s.write.Unlock()
+		return s.names == nil // as after a transaction that failed
+	})
 	if _, err := s.db.Exec("PRAGMA max_page_count = 1000000"); err != nil {
 		t.Fatal(err)
 	}
@@ -322,7 +326,7 @@ func TestKilled(t *testing.T) {
 			for _, turn := range m.Turns(10) {
 				r.TurnEnded(turn)
 				fmt.Println("turn", turn.ID)
-				time.Sleep(time.Millisecond)
+				time.Sleep(10 * time.Millisecond)
 			}
 		}
 	}
