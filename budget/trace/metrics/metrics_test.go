@@ -25,7 +25,7 @@ const msec = time.Millisecond
 func turn(total time.Duration) trace.Turn {
 	clock := budget.NewTurn(time.Unix(0, 0))
 	for m, at := range map[budget.Mark]time.Duration{
-		budget.Received: 20 * msec, budget.Final: 200 * msec, budget.FirstClause: total - 100*msec, budget.FirstAudible: total,
+		budget.Received: 20 * msec, budget.Final: 200 * msec, budget.FirstClause: total - 100*msec, budget.FirstAudible: total, budget.Answered: total,
 	} {
 		clock.Mark(m, time.Unix(0, 0).Add(at))
 	}

@@ -32,7 +32,7 @@ func answered() trace.Turn {
 	clock := budget.NewTurn(speechEnd)
 	for m, at := range map[budget.Mark]time.Duration{
 		budget.Received: 30 * msec, budget.Decided: 280 * msec, budget.Final: 300 * msec, budget.FirstToken: 380 * msec,
-		budget.FirstClause: 600 * msec, budget.FirstAudio: 690 * msec, budget.FirstAudible: 700 * msec, budget.Done: 2100 * msec,
+		budget.FirstClause: 600 * msec, budget.FirstAudio: 690 * msec, budget.FirstAudible: 700 * msec, budget.Answered: 700 * msec, budget.Done: 2100 * msec,
 	} {
 		clock.Mark(m, speechEnd.Add(at))
 	}

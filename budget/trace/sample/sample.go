@@ -97,6 +97,7 @@ func (m *Maker) report(t *trace.Turn) {
 	mark(budget.FirstClause, 160*time.Millisecond)
 	mark(budget.FirstAudio, 70*time.Millisecond)
 	mark(budget.FirstAudible, 20*time.Millisecond)
+	mark(budget.Answered, 0)
 	mark(budget.Done, 3*time.Second)
 	t.Report = clock.Report(budget.DefaultPlan)
 	switch r := &t.Report; {
