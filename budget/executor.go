@@ -3,6 +3,7 @@ package budget
 import (
 	"context"
 	"errors"
+	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -37,10 +38,15 @@ type Executor struct {
 	running []*task
 	rates   map[string]float64 // Core-seconds for one of a kind's units, as learned.
 	counts  [classes]Count
+	worked  float64     // Core-seconds that were no speculation, of which those of long ago count less,
+	asOf    time.Time   // by then.
 	credit  float64     // Core-seconds that speculation may still take,
 	as      time.Time   // by then.
 	revive  *time.Timer // Looks at the queue again when there is credit; nil while that is not needed.
 }
+
+// busySpan is the time over which it is reckoned how busy the cores are.
+const busySpan = 10 * time.Second
 
 // purse is the time over which speculation's part of the cores is reckoned.
 const purse = 10 * time.Second
@@ -63,6 +69,7 @@ type Count struct {
 
 // Load is how much an executor has to do.
 type Load struct {
+	Busy    float64        // The part of the cores' time of the last ten seconds or so that was taken, but for speculation.
 	Queue   time.Duration  // How long the cores need for all awaited work, what runs included. New awaited work waits less.
 	Waiting [classes]int   // Jobs whose turn has not come, by class.
 	Running [classes]int   // Jobs that run, by class.
@@ -217,9 +224,13 @@ func (x *Executor) leave(t *task, err error) {
 	defer x.mu.Unlock()
 	x.running = slices.DeleteFunc(x.running, func(r *task) bool { return r == t })
 	x.free += t.threads
+	took := time.Since(t.began).Seconds() * float64(t.threads)
 	if t.Class == Speculative {
 		x.earn()
-		x.credit -= time.Since(t.began).Seconds() * float64(t.threads)
+		x.credit -= took
+	} else {
+		x.fade()
+		x.worked += took
 	}
 	switch {
 	case t.unwanted:
@@ -230,9 +241,16 @@ func (x *Executor) leave(t *task, err error) {
 		x.counts[t.Class].Done++
 	}
 	if err == nil {
-		x.learn(t.Kind, time.Since(t.began).Seconds()*float64(t.threads)/t.Size)
+		x.learn(t.Kind, took/t.Size)
 	}
 	x.dispatch()
+}
+
+// fade lets work of long ago count less.
+func (x *Executor) fade() {
+	now := time.Now()
+	x.worked *= math.Exp(-now.Sub(x.asOf).Seconds() / busySpan.Seconds())
+	x.asOf = now
 }
 
 // learn notes what a unit of a kind has cost. A tenth of each new value counts, so that one job on a busy moment does not.
@@ -350,14 +368,20 @@ func (x *Executor) Load() Load {
 			seconds += t.seconds
 		}
 	}
+	x.fade()
+	l.Busy = x.worked
 	for _, t := range x.running {
 		l.Running[t.Class]++
+		if t.Class != Speculative {
+			l.Busy += time.Since(t.began).Seconds() * float64(t.threads)
+		}
 		if t.Class == Awaited {
 			seconds += max(0, t.seconds-time.Since(t.began).Seconds()*float64(t.threads))
 		}
 	}
 	if x.Cores > 0 {
 		l.Queue = time.Duration(seconds / float64(x.Cores) * float64(time.Second))
+		l.Busy /= busySpan.Seconds() * float64(x.Cores)
 	}
 	return l
 }

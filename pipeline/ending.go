@@ -44,7 +44,7 @@ func (l *listener) end() *ending {
 		return e // it is not known yet what the caller will have heard of the last answer
 	}
 	before := l.history.messages(l.settings.Instructions, l.replaces())
-	if tries := l.limits.Guesses - l.spent.tries; tries > 0 && d.Respond && !l.isDraining() {
+	if tries := l.limits.Guesses - l.spent.tries; tries > 0 && l.strain() < budget.NoGuesses && d.Respond && !l.isDraining() {
 		e.guess = &guess{session: l.Session, ctx: l.ctx, settings: l.settings, before: before, due: l.due(budget.LLM), tries: tries}
 	}
 	if h, ok := l.hearing.known(); ok && l.whole(h) {

@@ -50,7 +50,12 @@ type hypothesis struct {
 // hear begins to recognise what is said from a position of the call on.
 func (s *Session) hear(item string, from int64, settings transport.Settings) *hearing {
 	h := &hearing{to: from}
+	var every time.Duration
+	if s.strain() >= budget.FewPartials {
+		every = time.Second
+	}
 	h.stream = s.STT.Listen(stt.Options{
+		Every:    every,
 		Language: settings.Language, Prompt: settings.Vocabulary,
 		Heard: func(y stt.Hypothesis) {
 			h.newest.Store(&y)

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"riposte/budget"
+	"riposte/budget/trace"
 	"riposte/llm"
 	"riposte/transport"
 )
@@ -169,7 +170,14 @@ func (m *mind) generate(t *turn, clauses chan<- clause) (outcome, error) {
 	messages := m.history.messages(t.settings.Instructions, "")
 	d := t.guess.take(messages)
 	if d == nil {
-		d = m.write(t.ctx, m.LLM, m.within(t.settings), messages, t.clock.Due(m.Plan, budget.LLM), false)
+		model := m.LLM
+		if strain := m.strain(); strain > budget.Relaxed {
+			t.note(trace.KindDegraded, strain.String())
+			if strain >= budget.SmallModel && m.Hedge != nil {
+				model = m.Hedge
+			}
+		}
+		d = m.write(t.ctx, model, m.within(t.settings), messages, t.clock.Due(m.Plan, budget.LLM), false)
 	}
 	context.AfterFunc(t.ctx, d.stop)
 	words, calls := 0, 0

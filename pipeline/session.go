@@ -57,6 +57,8 @@ type Session struct {
 	// ends with transport.ErrShutdown. nil never drains.
 	Drain <-chan struct{}
 	Log   *slog.Logger
+	// Strain says how much less is to be done for the call now than could be. nil is never any less.
+	Strain func() budget.Strain
 	// Trace is told of each turn at its end, with all but the call's own things. nil is nobody. It must return at once.
 	Trace  func(trace.Turn)
 	Models map[budget.Stage]string // What does the work of each stage, for Trace.
@@ -226,6 +228,14 @@ func put[T any](ctx context.Context, to chan<- T, v T) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// strain says what is to be left undone now.
+func (s *Session) strain() budget.Strain {
+	if s.Strain == nil {
+		return budget.Relaxed
+	}
+	return s.Strain()
 }
 
 // isDraining reports whether the service goes down.

@@ -33,6 +33,7 @@ type Stream interface {
 type Options struct {
 	Language string           // ISO 639-1, such as "en"; empty lets the model find out where it can.
 	Prompt   string           // Words that are likely, such as names; it may be empty.
+	Every    time.Duration    // How much new sound makes a hypothesis; 0 leaves that to the recogniser.
 	Heard    func(Hypothesis) // Called for each hypothesis, in order, on the recogniser's goroutine, which it must not hold up. nil wants none.
 }
 

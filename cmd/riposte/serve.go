@@ -45,13 +45,18 @@ type service struct {
 	phrases   *tts.Phrasebook // What is at hand in it.
 	traces    trace.Sinks     // What is told of calls and turns.
 	telemetry telemetry
+	admission budget.Admission
 	status    web.Status
 	drain     chan struct{}
 	calls     sync.WaitGroup
 }
 
 func newService(s *settings, log *slog.Logger) *service {
-	return &service{settings: s, log: log, drain: make(chan struct{})}
+	service := &service{settings: s, log: log, drain: make(chan struct{})}
+	service.admission = budget.Admission{
+		Plan: s.plan(), Most: s.Calls.Load, Load: func() budget.Load { return service.telemetry.cores.Load().Load() },
+	}
+	return service
 }
 
 // serve answers on the listener, which it closes. It loads the engines first, calls ready when calls can be taken, and
@@ -138,8 +143,24 @@ func (s *service) admit() (release func(), err error) {
 			Code: "too_many_calls", Message: fmt.Sprintf("All %d places are taken.", s.settings.Calls.Max), Retry: 5 * time.Second,
 		}
 	}
+	if err := s.afford(); err != nil {
+		s.status.Leave()
+		return nil, err
+	}
 	s.calls.Add(1)
 	return func() { s.status.Leave(); s.calls.Done() }, nil
+}
+
+// afford reports why the call that has just got a place would harm the others, if it would.
+func (s *service) afford() error {
+	if s.settings.Calls.Load == 1 {
+		return nil
+	}
+	err := s.admission.Admit(s.status.Calls() - 1)
+	if o, ok := errors.AsType[*budget.Overload](err); ok {
+		return &realtime.Refusal{Code: "overloaded_" + o.Reason, Message: o.Detail, Retry: o.Retry}
+	}
+	return err
 }
 
 // hold holds one call.
@@ -165,7 +186,12 @@ func (s *service) hold(ctx context.Context, call transport.Call, settings transp
 		Greeting: pipeline.Greeting{Text: s.settings.Talk.Greeting, Firm: s.settings.Talk.Firm},
 		Silence:  pipeline.Silence{After: s.settings.Talk.Idle, Prompts: lines(s.settings.Talk.Prompts)},
 		Openers:  lines(s.settings.Talk.Openers), Phrases: s.phrases,
-		Drain: s.drain, Log: s.log, Trace: record.TurnEnded, Models: map[budget.Stage]string{
+		Drain: s.drain, Log: s.log, Strain: s.admission.Strain,
+		Trace: func(t trace.Turn) {
+			s.admission.TurnEnded(t.Report, s.status.Calls())
+			record.TurnEnded(t)
+		},
+		Models: map[budget.Stage]string{
 			budget.STT: s.settings.STT.Model, budget.LLM: s.settings.LLM.Model, budget.TTS: s.settings.TTS.Voice,
 		},
 	}

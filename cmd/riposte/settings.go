@@ -39,6 +39,7 @@ type settings struct {
 
 	Calls struct {
 		Max      int           `default:"8" help:"Calls at once. More are refused with 503 and Retry-After." group:"calls"`
+		Load     float64       `default:"0.7" help:"Part of the cores' time that calls may take: one more is refused with 503 where it would take more, or where answers are late already. 1 takes all that there are places for." group:"calls"`
 		Lifetime time.Duration `default:"60m" help:"Longest time of a call." group:"calls"`
 		Idle     time.Duration `default:"10m" help:"How long a client may send nothing at all, not even silence." group:"calls"`
 		Grace    time.Duration `default:"10s" help:"How long calls may take to finish a sentence when the service goes down." group:"calls"`
@@ -150,6 +151,7 @@ func (s *settings) Validate() error {
 		}
 	}
 	check(s.Calls.Max > 0, "calls-max is %d: it must be at least 1", s.Calls.Max)
+	check(s.Calls.Load > 0 && s.Calls.Load <= 1, "calls-load is %v: it must be above 0 and at most 1", s.Calls.Load)
 	check(s.Calls.Lifetime > 0, "calls-lifetime is %v: it must be more than 0", s.Calls.Lifetime)
 	check(s.Calls.Idle > 0, "calls-idle is %v: it must be more than 0", s.Calls.Idle)
 	check(s.Calls.Lead >= 20*time.Millisecond && s.Calls.Lead <= 2*time.Second, "calls-lead is %v: it must be 20ms to 2s", s.Calls.Lead)

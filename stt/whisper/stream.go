@@ -1,6 +1,7 @@
 package whisper
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,7 +91,7 @@ func (s *stream) Write(speech audio.PCM) {
 	s.tail = speech.AppendFloats(s.tail)
 	s.level.step(s.tail)
 	n := s.gone + len(s.tail)
-	if s.o.Heard == nil || n < early || n-s.asked < every || s.heardAll() {
+	if s.o.Heard == nil || n < early || n-s.asked < cmp.Or(audio.Samples(s.o.Every, audio.SpeechRate), every) || s.heardAll() {
 		return
 	}
 	select {

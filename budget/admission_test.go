@@ -1,0 +1,103 @@
+package budget
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestAdmission(t *testing.T) {
+	reason := func(err error) string {
+		if o, ok := errors.AsType[*Overload](err); ok && o.Retry > 0 && o.Detail != "" {
+			return o.Reason
+		}
+		return ""
+	}
+	turn := func(took time.Duration) Report {
+		return Report{Verdict: Met, Marks: map[Mark]time.Duration{Answered: took}}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		var load Load
+		a := Admission{Plan: DefaultPlan, Load: func() Load { return load }}
+		if err := a.Admit(0); err != nil {
+			t.Fatal("the first call:", err)
+		}
+		// Nothing is known of the first: two more are taken, then it has to be seen what they cost.
+		for i, want := range []string{"", "", "cores"} {
+			if err := a.Admit(i + 1); reason(err) != want {
+				t.Errorf("with %d calls: %v, want %q", i+1, err, want)
+			}
+		}
+		time.Sleep(trial + ms)
+		load.Busy = 0.3
+		for range 30 {
+			a.TurnEnded(turn(400*ms), 3)
+		}
+		for calls := 3; calls < 7; calls++ { // a tenth each
+			if err := a.Admit(calls); err != nil {
+				t.Errorf("with %d calls: %v", calls, err)
+			}
+		}
+		if err := a.Admit(7); reason(err) != "cores" {
+			t.Errorf("got %v", err)
+		}
+		if s := a.Strain(); s != Relaxed {
+			t.Errorf("strain %v", s)
+		}
+		time.Sleep(gapWindow + ms)
+		load = Load{Busy: 0.1, Queue: 400 * ms}
+		if err := a.Admit(1); reason(err) != "queue" || a.Strain() != SmallModel {
+			t.Errorf("got %v, strain %v", err, a.Strain())
+		}
+		load.Queue = 0
+		for i, took := range []time.Duration{400, 400, 400, 400, 400, 400, 400, 850, 950} {
+			a.TurnEnded(turn(took*ms), 1)
+			if want := map[int]Strain{7: NoGuesses, 8: FewPartials}[i]; a.Strain() != want {
+				t.Errorf("after %d turns: strain %v, want %v", i+1, a.Strain(), want)
+			}
+		}
+		if err := a.Admit(1); reason(err) != "gap" {
+			t.Errorf("got %v", err)
+		}
+		a.TurnEnded(Report{}, 1) // nobody wanted an answer
+		masked := Report{Verdict: Masked, Total: 850 * ms, Marks: map[Mark]time.Duration{FirstAudible: 850 * ms, Answered: 3 * time.Second}}
+		a.TurnEnded(masked, 1)
+		if s := a.Strain(); s != SmallModel {
+			t.Errorf("strain %v, though the answer came late behind its opener", s)
+		}
+		if err := a.Admit(0); err != nil {
+			t.Errorf("a call is not taken though there is no other: %v", err)
+		}
+		time.Sleep(gapWindow + ms)
+		if s := a.Strain(); s != Relaxed {
+			t.Errorf("strain %v after a while", s)
+		}
+	})
+}
+
+func TestBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := &Executor{Cores: 2}
+		work := func(d time.Duration) {
+			_ = x.Run(t.Context(), Job{Kind: "k"}, func(context.Context, int) error { time.Sleep(d); return nil })
+		}
+		for range 200 { // half of the time on one of two cores
+			work(100 * ms)
+			time.Sleep(100 * ms)
+		}
+		if b := x.Load().Busy; b < 0.2 || b > 0.28 {
+			t.Errorf("busy %v, want about a quarter", b)
+		}
+		go work(10 * time.Second)
+		time.Sleep(9 * time.Second)
+		if b := x.Load().Busy; b < 0.35 {
+			t.Errorf("busy %v: what runs does not count", b)
+		}
+		time.Sleep(time.Minute)
+		if b := x.Load().Busy; b > 0.02 {
+			t.Errorf("busy %v a minute later", b)
+		}
+	})
+}
