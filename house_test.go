@@ -59,7 +59,7 @@ var house = map[string][]string{
 
 	"cmd/riposte": {
 		"audio", "audio/silero", "audio/smartturn", "bench", "budget", "budget/trace", "budget/trace/metrics", "budget/trace/otel", "caller", "llm", "llm/llama",
-		"native", "native/console", "native/onnx", "pipeline", "stt", "stt/whisper", "transport", "transport/realtime", "tts", "tts/piper", "web",
+		"native", "native/console", "native/onnx", "pipeline", "scenario/live", "stt", "stt/whisper", "transport", "transport/realtime", "tts", "tts/piper", "web",
 	},
 }
 

@@ -26,8 +26,8 @@ type Weights struct {
 	Open     float64 // and for one that cannot end so, which is negative.
 }
 
-// DefaultWeights have about the proportions of a regression over the pauses and ends of acted dialogue (1,400 lines of an adventure
-// game) and of the recordings that `riposte bench endpoint` reports on, and a size at which half of the ends take the shortest
+// DefaultWeights have about the proportions of a regression over acted dialogue (88 pauses inside sentences and 911 ends of lines in
+// an adventure game) and over the recordings that `riposte bench endpoint` reports on, and a size at which half of the ends take the shortest
 // wait. No witness is good: where a sentence might end, voices often sound as if it did.
 var DefaultWeights = Weights{Sound: 0.5, Fall: 0.4, Closed: 2, Over: 0.2, Complete: 4, Open: -4}
 

@@ -1,22 +1,10 @@
 package main
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
-	"text/tabwriter"
-	"time"
-
-	"github.com/alecthomas/kong"
-
-	"riposte/bench"
-	"riposte/budget"
-	"riposte/caller"
 )
 
 // benchCmd is what can be measured.
@@ -26,88 +14,8 @@ type benchCmd struct {
 	STT      benchSTTCmd      `cmd:"" name:"stt" help:"Let the recogniser hear recorded speech in real time, and measure how soon and how well it is understood."`
 	TTS      benchTTSCmd      `cmd:"" name:"tts" help:"Let the voice speak fixed sentences, and measure how soon it is heard and how its sound fits together."`
 	Endpoint benchEndpointCmd `cmd:"" help:"Find when turns of recorded speech are taken to be over, by silence, sound, words and model."`
+	BargeIn  benchBargeInCmd  `cmd:"" name:"bargein" help:"Speak, cough and be silent over answers, with and without an echo of them, and measure whether they make way, go on, and are remembered as they were heard."`
 	Turns    benchTurnsCmd    `cmd:"" help:"Hold a conversation with recorded speech and measure every turn at the caller."`
-}
-
-// benchTurnsCmd measures turns.
-type benchTurnsCmd struct {
-	Corpus   string        `required:"" placeholder:"DIR" help:"Folder with manifest.tsv and the clips that it names."`
-	Turns    int           `placeholder:"N" help:"Turns to take; without it, each clip once."`
-	URL      string        `name:"url" placeholder:"URL" help:"Service to measure; without it, one is started for this measurement alone."`
-	Language string        `default:"en" help:"Language of the clips to say."`
-	Seed     uint64        `default:"1" help:"Order of the clips."`
-	Wait     time.Duration `default:"30s" help:"How long the service may be silent while it owes an answer."`
-	JSON     bool          `name:"json" help:"Print one JSON object instead of a table."`
-
-	settings // Of the service that is started.
-}
-
-// Run measures and prints.
-func (c *benchTurnsCmd) Run(ctx context.Context, k *kong.Context) error {
-	clips, err := bench.ReadCorpus(c.Corpus)
-	if err != nil {
-		return err
-	}
-	clips = bench.Spoken(clips, c.Language)
-	if c.Turns == 0 {
-		c.Turns = len(clips)
-	}
-	url := c.URL
-	if url == "" {
-		var stop func() error
-		if url, stop, err = standalone(ctx, &c.settings, c.logger()); err != nil {
-			return err
-		}
-		defer stop()
-	}
-	b := bench.Turns{
-		Caller: caller.Caller{URL: url, Wait: c.Wait}, Clips: clips, Turns: c.Turns, Seed: c.Seed, Each: c.progress,
-	}
-	r, err := b.Run(ctx)
-	if err != nil {
-		return err
-	}
-	if !c.JSON {
-		return showTurns(k.Stdout, r)
-	}
-	r.Version, r.Models = version, map[string]string{"stt": c.STT.Model, "llm": c.LLM.Model, "tts": c.TTS.Voice, "vad": c.VAD.Model}
-	if c.URL != "" {
-		r.Models = map[string]string{"url": c.URL}
-	}
-	return json.NewEncoder(k.Stdout).Encode(r)
-}
-
-// progress says how a turn went, for whoever waits.
-func (c *benchTurnsCmd) progress(n int, clip bench.Clip, t caller.Turn, err error) {
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "%d/%d %s: %v\n", n+1, c.Turns, filepath.Base(clip.File), err)
-		return
-	}
-	fmt.Fprintf(os.Stderr, "%d/%d %s: %d ms, heard %q\n", n+1, c.Turns, filepath.Base(clip.File), t.Gap.Milliseconds(), t.Transcript)
-}
-
-func showTurns(out io.Writer, r bench.TurnsResult) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	row := func(name string, p bench.Percentiles) {
-		fmt.Fprintf(w, "%s\t%.0f\t%.0f\t%.0f\t\n", name, p.P50, p.P95, p.P99)
-	}
-	fmt.Fprintln(w, "ms\tp50\tp95\tp99\t")
-	row("gap at the caller", r.Gap)
-	row("platform turn gap", r.PlatformGap)
-	for _, s := range budget.Stages {
-		row(string(s), r.Stages[string(s)])
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "\n%d turns, %d failed; met %d, masked %d, over %d; %d answers begun too early and given up\n",
-		r.Turns, r.Failed, r.Verdicts["met"], r.Verdicts["masked"], r.Verdicts["over"], r.Cutoffs)
-	fmt.Fprintf(out, "answers begun before the turn was over: %d, of which %d were given and %d tokens thrown away\n",
-		r.Guesses.Tries, r.Guesses.Stood, r.Guesses.Wasted)
-	fmt.Fprintf(out, "word error rate %.1f %%", 100*r.WER)
-	showKinds(out, r.WERByKind)
-	_, err := fmt.Fprintf(out, "\n%v\n", r.Machine)
-	return err
 }
 
 // showKinds prints word error rates by kinds of clips, on the line that is begun.
