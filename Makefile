@@ -22,7 +22,7 @@ TEST_GPU                 = $(if $(filter none,$(GPU)),vulkan,$(GPU))
 VK_DRIVER_FILES         ?= $$(echo /usr/share/vulkan/icd.d/lvp_icd*.json)
 GGML_VK_VISIBLE_DEVICES ?= 0,0
 
-.PHONY: help run build native test test-gpu test-pure vet fmt env clean
+.PHONY: help run build native test test-gpu test-pure test-deploy vet fmt env clean
 
 help: ## List the targets.
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -40,7 +40,7 @@ test: export RIPOSTE_TEST_MODELS = required
 test: export OMP_WAIT_POLICY = passive
 test: ## Set up and run all checks and tests.
 	@$(GO) run ./native/setup -gpu=$(GPU) -models=test
-	@$(MAKE) --no-print-directory vet test-pure
+	@$(MAKE) --no-print-directory vet test-pure test-deploy
 	$(CGO) $(GO) test -race -p $(PROCS) -timeout 15m ./...
 
 test-gpu: export RIPOSTE_TEST_MODELS = required
@@ -59,6 +59,10 @@ vet: ## Check format and code.
 
 test-pure: ## Test without C what needs none.
 	CGO_ENABLED=0 $(GO) test -p $(PROCS) -timeout 10m $$($(GO) list ./... | grep -vE '$(WITH_ENGINES)')
+
+# A module of its own: what it needs is much more than the service does. -mod=mod, since it follows the service's versions.
+test-deploy: ## Let Prometheus and an OpenTelemetry collector read what the service tells, and test the files in deploy/.
+	cd deploy/check && test -z "$$(gofmt -l .)" && CGO_ENABLED=0 $(GO) vet -mod=mod ./... && CGO_ENABLED=0 $(GO) test -mod=mod -timeout 5m ./...
 
 fmt: ## Format the code.
 	gofmt -w $$($(GO) list -f '{{.Dir}}' ./...)

@@ -32,12 +32,13 @@ var house = map[string][]string{
 	"pipeline":           {"audio", "audio/echo", "budget", "budget/trace", "endpoint", "llm", "llm/toolcall", "stt", "tts", "transport"},
 	"transport/realtime": {"audio", "budget", "llm", "llm/toolcall", "transport"},
 	"caller":             {"audio"},
-	"bench":              {"audio", "audio/room", "budget", "caller", "endpoint", "llm", "scenario", "scenario/live", "stt", "stt/wer", "tts"},
+	"bench":              {"audio", "audio/room", "budget", "budget/trace", "budget/trace/sample", "budget/trace/store", "caller", "endpoint", "llm", "scenario", "scenario/live", "stt", "stt/wer", "tts"},
 	"web":                {},
 
 	"budget/trace/store":   {"budget", "budget/trace"},
 	"budget/trace/sample":  {"budget", "budget/trace"},
 	"budget/trace/otel":    {"budget", "budget/trace"},
+	"budget/trace/export":  {"budget", "budget/trace", "budget/trace/otel"},
 	"budget/trace/metrics": {"budget", "budget/trace"},
 
 	"audio/echo":      {"audio"},
@@ -58,8 +59,8 @@ var house = map[string][]string{
 	"native/onnx/onnxtest": {"native/nativetest", "native/onnx"},
 
 	"cmd/riposte": {
-		"audio", "audio/silero", "audio/smartturn", "bench", "budget", "budget/trace", "budget/trace/metrics", "budget/trace/otel", "caller", "llm", "llm/llama",
-		"native", "native/console", "native/onnx", "pipeline", "scenario/live", "stt", "stt/whisper", "transport", "transport/realtime", "tts", "tts/piper", "web",
+		"audio", "audio/silero", "audio/smartturn", "bench", "budget", "budget/trace", "budget/trace/export", "budget/trace/metrics", "budget/trace/otel",
+		"budget/trace/store", "caller", "llm", "llm/llama", "native", "native/console", "native/onnx", "pipeline", "scenario/live", "stt", "stt/whisper", "transport", "transport/realtime", "tts", "tts/piper", "web",
 	},
 }
 

@@ -99,6 +99,9 @@ func (l *listener) heed(now time.Time) error {
 		}
 		l.challenge = &challenge{}
 		if l.floor.hold(now) {
+			if l.settings.Holds {
+				l.monitor.hold(now)
+			}
 			return l.Call.Send(l.ctx, transport.Held{})
 		}
 		return nil
@@ -146,7 +149,7 @@ func (l *listener) soFar() (said []string, final bool) {
 func (l *listener) takeWord(now time.Time) error {
 	l.challenge = nil
 	l.interrupt(now, l.limits)
-	l.floor.release() // for the next answer; this one is dropped as it comes
+	l.floor.release(time.Now()) // for the next answer; this one is dropped as it comes
 	if l.goesOn() {
 		l.pauses.Add(l.ear.at(l.ear.ends.Start() - l.lastEnd))
 		maybe := l.ending != nil
@@ -171,6 +174,7 @@ func (l *listener) free() error {
 	if _, _, held := l.floor.held(); !held {
 		return nil
 	}
-	defer l.floor.release() // after the caller's side knows, and so before any sound
-	return l.Call.Send(l.ctx, transport.Released{})
+	err := l.Call.Send(l.ctx, transport.Released{})
+	l.floor.release(time.Now()) // after the caller's side knows, and so before any sound
+	return err
 }

@@ -152,3 +152,25 @@ func TestHolds(t *testing.T) {
 		})
 	}
 }
+
+// The last sound of an answer has been heard later by as long as it was held, though it had all been sent.
+func TestHeldAtItsEnd(t *testing.T) {
+	e := quick()
+	e.hears = []string{"what time is it", ""}
+	e.says = "One two three four five six seven."
+	session(t, e, func(s *Session) { s.Settings.Holds = true }, func(l *line) {
+		l.speak(1000*ms, 500*ms)
+		begun := toldAt[transport.Voice](l)
+		ends := begun.Add(time.Duration(len(e.says)) * letter)
+		l.speak(0, time.Until(ends)-180*ms)
+		l.speak(20*ms, 2000*ms) // a click
+		held, released := toldAt[transport.Held](l), toldAt[transport.Released](l)
+		if held.IsZero() || !held.Before(ends) {
+			t.Fatalf("held at %v, released at %v", held.Sub(begun), released.Sub(begun))
+		}
+		want := ends.Add(released.Sub(held))
+		if got := toldAt[transport.TurnReport](l); got.Before(want) || got.Sub(want) > 20*ms {
+			t.Errorf("it counts as heard after %v, want %v", got.Sub(begun), want.Sub(begun))
+		}
+	})
+}

@@ -23,11 +23,11 @@ type ear struct {
 	samples   int64         // and how many samples since.
 	taken     int64         // Samples at audio.SpeechRate that were taken in.
 
-	frames []echo.Frame    // What has been taken in and not listened to yet,
-	frame  audio.PCM       // and what does not fill a VAD frame yet.
-	deaf   bool            // Nothing that is said now counts.
-	echo   *echo.Canceller // Takes the agent's voice out; nil leaves the sound as it is.
-	played func(from time.Time, n int) audio.PCM
+	frames []echo.Frame                                             // What has been taken in and not listened to yet,
+	frame  audio.PCM                                                // and what does not fill a VAD frame yet.
+	deaf   bool                                                     // Nothing that is said now counts.
+	echo   *echo.Canceller                                          // Takes the agent's voice out; nil leaves the sound as it is.
+	played func(from time.Time, n int) (pcm audio.PCM, broken bool) // What the caller's side plays; see monitor.
 
 	since int64 // Where the sound begins that belongs to no turn yet.
 	from  int64 // Where the speech begins that is being listened to, the padding before it included.
@@ -68,7 +68,11 @@ func (e *ear) arrive(snd transport.Sound) error {
 func (e *ear) take(part audio.PCM) {
 	pcm := e.resampler.Write(part)
 	if e.echo != nil {
-		for _, f := range e.echo.Step(pcm, e.played(e.clock.TimeOf(e.taken), len(pcm))) {
+		far, broken := e.played(e.clock.TimeOf(e.taken), len(pcm))
+		if broken {
+			e.echo.Break()
+		}
+		for _, f := range e.echo.Step(pcm, far) {
 			e.tape.Write(f.Sound)
 			e.frames = append(e.frames, f)
 		}

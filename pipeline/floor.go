@@ -12,7 +12,11 @@ type floor struct {
 	mu    sync.Mutex
 	since time.Time     // When it was held; zero while it is free.
 	freed chan struct{} // Closed when it is free again.
+	past  []held        // What nobody has taken note of.
 }
+
+// held is a time in which the floor was held.
+type held struct{ from, until time.Time }
 
 // longestHold is how long an answer is held at most: a line that brings no more sound cannot say that the caller is done.
 const longestHold = 5 * time.Second
@@ -29,13 +33,14 @@ func (f *floor) hold(now time.Time) bool {
 }
 
 // release frees the floor. It reports whether it was held.
-func (f *floor) release() bool {
+func (f *floor) release(now time.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.since.IsZero() {
 		return false
 	}
 	close(f.freed)
+	f.past = append(f.past, held{f.since, now})
 	f.since, f.freed = time.Time{}, nil
 	return true
 }
@@ -45,6 +50,14 @@ func (f *floor) held() (since time.Time, freed <-chan struct{}, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.since, f.freed, !f.since.IsZero()
+}
+
+// note returns each time in which the floor was held once, and since when it is held now; zero while it is free.
+func (f *floor) note() (past []held, since time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	past, f.past = f.past, nil
+	return past, f.since
 }
 
 // wait waits until the floor is free, and reports whether ctx goes on: when it ends, wait returns early. When the floor has
@@ -58,8 +71,8 @@ func (f *floor) wait(ctx context.Context) (ok, expired bool) {
 	defer timer.Stop()
 	select {
 	case <-freed:
-	case <-timer.C:
-		expired = f.release()
+	case now := <-timer.C:
+		expired = f.release(now)
 	case <-ctx.Done():
 		return false, false
 	}

@@ -172,7 +172,7 @@ func (m *mind) generate(t *turn, clauses chan<- clause) (outcome, error) {
 	if d == nil {
 		model := m.LLM
 		if strain := m.strain(); strain > budget.Relaxed {
-			t.note(trace.KindDegraded, strain.String())
+			t.happened(time.Now(), trace.KindDegraded, strain.String())
 			if strain >= budget.SmallModel && m.Hedge != nil {
 				model = m.Hedge
 			}

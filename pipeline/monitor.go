@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -14,6 +15,9 @@ type monitor struct {
 	epoch     time.Time // When sample 0 is played; zero before the first.
 	tape      audio.PCM // Sample n lies at n % len(tape).
 	end       int64     // Behind the last sample.
+	breaks    []int64   // Where playing began anew after a break, as far as is remembered.
+	held      bool      // Whether the caller's side has paused,
+	since     int64     // and where.
 	resampler *audio.Resampler
 	rate      int
 }
@@ -36,9 +40,10 @@ func (m *monitor) play(pcm audio.PCM, rate int, from time.Time) error {
 	if m.epoch.IsZero() {
 		m.epoch, m.tape = from, make(audio.PCM, audio.Samples(remembered, audio.SpeechRate))
 	}
-	const together = audio.SpeechRate / 50 // frames that follow each other within a frame's length are played without a break
+	const together = audio.SpeechRate / 500 // frames that follow each other within 2 ms are played without a break
 	if at := m.at(from); at > m.end+together || at < m.end-together {
 		m.silence(at)
+		m.brk(at)
 	}
 	for _, s := range m.resampler.Write(pcm) {
 		m.tape[m.end%int64(len(m.tape))] = s
@@ -64,8 +69,22 @@ func (m *monitor) silence(at int64) {
 func (m *monitor) cut(now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.epoch.IsZero() {
-		m.silence(min(m.at(now), m.end))
+	if m.epoch.IsZero() {
+		return
+	}
+	at := m.at(now)
+	if m.held {
+		at, m.held = min(at, m.since), false
+	}
+	m.silence(min(at, m.end))
+}
+
+// hold notes that the caller's side pauses, until pause says for how long, or cut that it does not go on.
+func (m *monitor) hold(now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.epoch.IsZero() && !m.held {
+		m.held, m.since = true, m.at(now)
 	}
 }
 
@@ -73,6 +92,7 @@ func (m *monitor) cut(now time.Time) {
 func (m *monitor) pause(from, until time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.held = false
 	if m.epoch.IsZero() {
 		return
 	}
@@ -83,21 +103,34 @@ func (m *monitor) pause(from, until time.Time) {
 	rest := m.slice(at, m.end)
 	m.end = at
 	m.silence(max(m.at(until), at))
+	m.brk(m.end)
 	for _, s := range rest {
 		m.tape[m.end%int64(len(m.tape))] = s
 		m.end++
 	}
 }
 
-// played returns n samples of what is played from a time on. Before and behind what is known there is silence.
-func (m *monitor) played(from time.Time, n int) audio.PCM {
+// brk notes that playing begins anew at a position.
+func (m *monitor) brk(at int64) {
+	old := at - int64(len(m.tape))
+	m.breaks = append(slices.DeleteFunc(m.breaks, func(b int64) bool { return b < old }), at)
+}
+
+// played returns n samples of what is played from a time on. Before and behind what is known there is silence. broken reports that
+// playing begins anew within them: what was reckoned of when the far side plays what may be off by a little from there on.
+func (m *monitor) played(from time.Time, n int) (pcm audio.PCM, broken bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.epoch.IsZero() {
-		return nil
+		return nil, false
 	}
 	at := m.at(from)
-	return m.slice(at, at+int64(n))
+	to := at + int64(n)
+	pcm = m.slice(at, to)
+	if m.held && m.since < to {
+		clear(pcm[max(0, m.since-at):])
+	}
+	return pcm, slices.ContainsFunc(m.breaks, func(b int64) bool { return b >= at && b < to })
 }
 
 func (m *monitor) slice(from, to int64) audio.PCM {

@@ -24,7 +24,8 @@ type player struct {
 	turns     int           // How many were reported.
 	phrase    int           // Which opener was spoken last, counted on; -1 for none.
 	early     []called      // Calls of an answer that has not begun here yet.
-	before    time.Duration // What was played before it.
+	began     time.Time     // When it did,
+	before    time.Duration // and what was played before it.
 	spoken    []span        // Its clauses, with the sound that was sent.
 	text      strings.Builder
 	whole     bool // All of it has been sent.
@@ -56,6 +57,8 @@ func (p *player) take(ctx context.Context, snd sound) error {
 // begin starts an answer.
 func (p *player) begin(ctx context.Context, t *turn) error {
 	now := time.Now()
+	p.began = now
+	p.note(t)
 	p.answering, p.spoken, p.whole = t, nil, false
 	p.said, p.item = false, t.answer.Item
 	p.text.Reset()
@@ -105,7 +108,7 @@ func (p *player) call(ctx context.Context, c called) error {
 	}
 	p.item = it.ID
 	t.calls = append(t.calls, c.call.Name)
-	t.note(trace.KindTool, c.call.Name)
+	t.happened(time.Now(), trace.KindTool, c.call.Name)
 	return p.Call.Send(ctx, transport.Called{Response: t.answer, Item: it, Previous: previous})
 }
 
@@ -173,28 +176,44 @@ func (p *player) due(t *turn) bool {
 
 // pause waits while the answer is held. It reports false when the answer is no longer wanted.
 func (p *player) pause(t *turn) bool {
-	since, _, held := p.floor.held()
-	if !held {
-		return t.ctx.Err() == nil
-	}
-	t.note(trace.KindHeld, "")
-	if t.settings.Holds { // otherwise the caller's side plays what it has
-		p.pacer.Hold(since)
-	}
-	wanted, expired := p.floor.wait(t.ctx)
-	if !wanted {
-		return false // what it has in hand will be thrown away
-	}
-	if expired {
-		if err := p.Call.Send(t.ctx, transport.Released{}); err != nil {
-			return false
+	for p.note(t) {
+		wanted, expired := p.floor.wait(t.ctx)
+		if !wanted {
+			return false // what it has in hand will be thrown away
+		}
+		if expired {
+			if err := p.Call.Send(t.ctx, transport.Released{}); err != nil {
+				return false
+			}
 		}
 	}
-	now := time.Now()
-	t.note(trace.KindReleased, "")
-	p.pacer.Resume(now)
-	if t.settings.Holds {
-		p.monitor.pause(since, now)
+	return t.ctx.Err() == nil
+}
+
+// note takes into account when the caller's side paused, and reports whether it pauses now. A side that cannot pause plays what it
+// has. Pauses from before the answer were none of it.
+func (p *player) note(t *turn) bool {
+	past, since := p.floor.note()
+	for _, h := range past {
+		t.happened(h.from, trace.KindHeld, "")
+		t.happened(h.until, trace.KindReleased, "")
+	}
+	if !t.settings.Holds {
+		return !since.IsZero()
+	}
+	for _, h := range past {
+		if !h.from.Before(p.began) {
+			p.pacer.Hold(h.from)
+			p.pacer.Resume(h.until)
+		}
+		p.monitor.pause(h.from, h.until)
+	}
+	if since.IsZero() {
+		return false
+	}
+	p.monitor.hold(since)
+	if !since.Before(p.began) {
+		p.pacer.Hold(since)
 	}
 	return true
 }
@@ -300,8 +319,9 @@ func (p *player) settle(t *turn) string {
 // hear waits until the caller has heard what was sent. It returns early when the answer is no longer wanted.
 func (p *player) hear(t *turn) {
 	for p.pause(t) && p.pacer.Queued(time.Now()) > 0 {
-		p.wait(t, p.pacer.Queued(time.Now()))
+		p.wait(t, min(p.pacer.Queued(time.Now()), frameLength)) // it may be held meanwhile
 	}
+	p.note(t)
 }
 
 // cutOff forgets the sound that the caller has not heard yet of an answer that was interrupted, and returns how much was

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"riposte/budget"
 	"riposte/budget/trace"
@@ -28,12 +29,12 @@ func (p *player) trace(t *turn, o outcome, report transport.TurnReport) {
 	}
 	switch cause := context.Cause(t.ctx); {
 	case errors.Is(cause, errBargeIn):
-		t.note(trace.KindBargeIn, "")
+		t.happened(time.Now(), trace.KindBargeIn, "")
 	case errors.Is(cause, errContinued):
-		t.note(trace.KindContinued, "")
+		t.happened(time.Now(), trace.KindContinued, "")
 	}
 	if o.err != nil {
-		t.note(trace.KindFault, o.err.Error())
+		t.happened(time.Now(), trace.KindFault, o.err.Error())
 	}
 	t.mu.Lock()
 	out.Events = slices.Clone(t.events)

@@ -98,9 +98,9 @@ type sound struct {
 	words []word
 }
 
-// note notes for the trace that something happened.
-func (t *turn) note(kind, detail string) {
-	at := t.clock.Since(time.Now())
+// happened notes for the trace what has happened, and when.
+func (t *turn) happened(when time.Time, kind, detail string) {
+	at := t.clock.Since(when)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.events) < mostEvents {
@@ -133,7 +133,7 @@ func (t *turn) markSent() {
 
 // cutAt notes that the caller has heard no more of the answer than this.
 func (t *turn) cutAt(heard time.Duration) {
-	t.note(trace.KindTruncated, fmt.Sprintf("%v were heard", heard))
+	t.happened(time.Now(), trace.KindTruncated, fmt.Sprintf("%v were heard", heard))
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.cut = &heard

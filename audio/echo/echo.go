@@ -70,6 +70,7 @@ type Canceller struct {
 
 	lag       int  // How late the filter expects the echo, in samples.
 	known     bool // Whether lag was ever found.
+	found     int  // The lag that was found last.
 	sightings int  // How often it was found in this answer.
 	strange   int  // Hops of this answer in which something was audible.
 	before    int  // The lag of the last search.
@@ -119,6 +120,10 @@ func (c *Canceller) frame(near, far audio.PCM) Frame {
 	return f
 }
 
+// Break notes that what was played was interrupted, be it for a millisecond, and goes on with the next Step: from there on its echo
+// may come a little sooner or later than before. The lag is to be found anew, as at the beginning of an answer.
+func (c *Canceller) Break() { c.begin() }
+
 // heard returns whether anything of an answer may be heard.
 func (c *Canceller) heard() bool { return c.quiet <= lasting }
 
@@ -155,11 +160,16 @@ func (c *Canceller) listen(far float64) {
 		return
 	}
 	if !c.heard() {
-		c.since, c.sightings, c.strange, c.before = 0, 0, 0, -1
-		c.locator.reset()
+		c.begin()
 		c.align(c.lag)
 	}
 	c.quiet = 0
+}
+
+// begin forgets what was found in the answer so far.
+func (c *Canceller) begin() {
+	c.since, c.sightings, c.strange, c.before = 0, 0, 0, -1
+	c.locator.reset()
 }
 
 const (
@@ -168,6 +178,7 @@ const (
 	alone    = 1.25       // By how much it exceeds any other.
 	early    = 4 * 16     // Samples by which the filter begins before the lag.
 	tolerant = hop + 4*16 // Samples by which the strongest reflection may come later than lag.
+	still    = 2          // Samples by which a lag may differ from the last one that was found and be the same: clocks drift.
 	settled  = 4          // How often a lag has to be found until the judge relies on it.
 	foreign  = 16         // Audible hops after which what was not found is no echo: the locator needs half of them.
 )
@@ -188,6 +199,10 @@ func (c *Canceller) locate() {
 		return
 	}
 	c.sightings++
+	if moved := lag - c.found; c.known && (moved < -still || moved > still) {
+		c.judge.distrust() // the filter has to follow
+	}
+	c.found = lag
 	if late := lag - c.lag; c.known && late >= -early/2 && late <= tolerant {
 		return
 	}

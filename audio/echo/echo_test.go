@@ -139,6 +139,34 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// A far side that had nothing to play for a moment, or paused, goes on a little sooner or later than was reckoned.
+func TestVerdictsBehindABreak(t *testing.T) {
+	c := ours(t)
+	voice := c["lj"][0]
+	for _, late := range []int{0, 15, -100, 300, 1000} {
+		for _, rest := range []int{320, 4800} {
+			r := usual
+			r.jump = late
+			s := sketch{room: r, far: []audio.PCM{voice, voice}, rest: rest, seed: 1}.build(t)
+			k := New()
+			at := s.answers[1].from / audio.VADFrame * audio.VADFrame
+			frames := k.Step(s.near[:at], s.far[:at])
+			k.Break()
+			frames = append(frames, k.Step(s.near[at:], s.far[at:])...)
+			run, longest := 0, 0
+			for i, f := range frames {
+				if run++; f.Own || !loud(f.Sound, 0) || !loud(s.near, i) {
+					run = 0
+				}
+				longest = max(longest, run)
+			}
+			if longest >= 2 {
+				t.Errorf("%d samples later behind a break of %d: the agent's own voice counts as a caller's for %d frames", late, rest, longest)
+			}
+		}
+	}
+}
+
 func TestFramesOfAnyLength(t *testing.T) {
 	c := ours(t)
 	s := sketch{room: usual, far: c["lj"][:1], seed: 1}.build(t)

@@ -1,6 +1,7 @@
 package echo
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -126,6 +127,7 @@ type sketch struct {
 	far  []audio.PCM // The answers.
 	over []audio.PCM // What the caller says over each, or nil.
 	talk [2]float64  // When, in seconds after the answer's beginning: at random in between.
+	rest int         // Samples of silence behind each answer; 0 means a second and a half.
 	seed uint64
 }
 
@@ -142,7 +144,7 @@ func (s sketch) build(t testing.TB) scene {
 	}
 	for i, far := range s.far {
 		a := answer{from: len(sc.far), to: len(sc.far) + len(far)}
-		grow(len(far) + 3*second/2)
+		grow(len(far) + cmp.Or(s.rest, 3*second/2))
 		copy(sc.far[a.from:], far)
 		if s.over != nil {
 			a.talk = a.from + int((s.talk[0]+(s.talk[1]-s.talk[0])*rnd.Float64())*second)
@@ -152,6 +154,9 @@ func (s sketch) build(t testing.TB) scene {
 			}
 		}
 		sc.answers = append(sc.answers, a)
+	}
+	if s.rest != 0 {
+		grow(second)
 	}
 	echo := s.room.play(t, rnd, sc.far, sc.answers)
 	noise := 32768 * math.Pow(10, s.room.noise/20)

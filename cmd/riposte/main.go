@@ -20,6 +20,7 @@ var version = "development"
 type commands struct {
 	Serve   serveCmd         `cmd:"" help:"Serve calls."`
 	Call    CallCmd          `cmd:"" help:"Call a running service with sound files, as if someone were talking."`
+	Trace   traceCmd         `cmd:"" help:"Show where the time of calls and turns went that the service has kept."`
 	Bench   benchCmd         `cmd:"" help:"Measure a service."`
 	Models  modelsCmd        `cmd:"" help:"List, fetch and check models."`
 	Doctor  doctorCmd        `cmd:"" help:"Check everything that the service needs on this machine."`

@@ -32,6 +32,7 @@ func (c *serveCmd) Run(ctx context.Context) error {
 		return fmt.Errorf("%w (set another address with --listen)", err)
 	}
 	s := newService(&c.settings, c.logger())
+	defer s.keepTraces()()
 	return s.serve(ctx, listener, nil)
 }
 

@@ -121,6 +121,14 @@ type settings struct {
 		TTS time.Duration `default:"150ms" help:"Share of the voice, to the first audible sound." group:"budget"`
 	} `embed:"" prefix:"budget-"`
 
+	Trace struct {
+		File       string        `placeholder:"FILE" help:"File in which calls and their turns are kept, with what was said; none keeps none. Empty means $XDG_STATE_HOME/riposte/traces.db or ~/.local/state/riposte/traces.db." group:"trace"`
+		Keep       time.Duration `default:"720h" help:"How long they are kept; 0 for ever." group:"trace"`
+		Bytes      int64         `default:"1073741824" help:"Most bytes of the file. Over it the oldest sound goes first, and then the oldest turns; 0 is no limit." group:"trace"`
+		Record     bool          `help:"Keep the sound of each turn as well, the caller's and ours. Ask callers first." group:"trace"`
+		RecordKeep time.Duration `default:"24h" help:"How long sound is kept; 0 as long as its turn." group:"trace"`
+	} `embed:"" prefix:"trace-"`
+
 	Telemetry struct {
 		Metrics  bool   `default:"true" negatable:"" help:"Answer Prometheus at /metrics." group:"telemetry"`
 		OTLP     string `placeholder:"URL" help:"OpenTelemetry collector that turns are sent to as spans, such as http://localhost:4317. Empty goes by OTEL_EXPORTER_OTLP_ENDPOINT, and without that sends none." group:"telemetry"`
@@ -139,6 +147,7 @@ var settingGroups = []kong.Group{
 	{Key: "tts", Title: "Voice (Piper)"},
 	{Key: "vad", Title: "Voice activity (Silero)"},
 	{Key: "budget", Title: "Budget of a turn"},
+	{Key: "trace", Title: "Traces"},
 	{Key: "telemetry", Title: "Telemetry"},
 }
 
@@ -188,6 +197,8 @@ func (s *settings) Validate() error {
 	errs = append(errs, s.validateGPU())
 	check(s.TTS.Speed >= 0.25 && s.TTS.Speed <= 4, "tts-speed is %v: it must be 0.25 to 4", s.TTS.Speed)
 	check(s.TTS.Threads >= 1 && s.TTS.Threads <= mostThreads, "tts-threads is %d: it must be 1 to %d", s.TTS.Threads, mostThreads)
+	check(s.Trace.Keep >= 0 && s.Trace.RecordKeep >= 0, "trace-keep and trace-record-keep must not be negative")
+	check(s.Trace.Bytes == 0 || s.Trace.Bytes >= 1<<20, "trace-bytes is %d: it must be at least 1048576, or 0 for no limit", s.Trace.Bytes)
 	errs = append(errs, s.plan().Validate())
 	return errors.Join(errs...)
 }

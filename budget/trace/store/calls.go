@@ -28,12 +28,22 @@ type CallPage struct {
 // Calls returns at most limit of the calls that f takes, from the cursor on. Since and Until are about when the call began, unless f
 // says something of turns: then a call is listed when f takes one of its turns.
 func (s *Store) Calls(ctx context.Context, f Filter, from Cursor, limit int) (CallPage, error) {
+	return s.callPage(ctx, f.calls, from, limit)
+}
+
+// CallsOf returns at most limit of the calls of which f takes a turn, from the cursor on.
+func (s *Store) CallsOf(ctx context.Context, f Filter, from Cursor, limit int) (CallPage, error) {
+	return s.callPage(ctx, f.callsOf, from, limit)
+}
+
+// callPage returns a page of calls under the condition.
+func (s *Store) callPage(ctx context.Context, condition func(map[int64]name) *where, from Cursor, limit int) (CallPage, error) {
 	var page CallPage
 	known, err := s.byNumber(ctx)
 	if err != nil {
 		return page, err
 	}
-	w := f.calls(known)
+	w := condition(known)
 	if from != 0 {
 		w.and("c.id < ?", int64(from))
 	}

@@ -3,6 +3,8 @@ package store
 import (
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 )
 
 // ErrNone reports that there is no file of traces.
@@ -31,5 +33,9 @@ func (e *UnknownError) Error() string {
 	case 1:
 		return fmt.Sprintf("there is no turn or call %q; the nearest is %q", e.ID, e.Nearest[0])
 	}
-	return fmt.Sprintf("there is no turn or call %q; near are %q", e.ID, e.Nearest)
+	quoted := make([]string, len(e.Nearest))
+	for i, id := range e.Nearest {
+		quoted[i] = strconv.Quote(id)
+	}
+	return fmt.Sprintf("there is no turn or call %q; near are %s", e.ID, strings.Join(quoted, ", "))
 }

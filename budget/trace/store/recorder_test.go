@@ -66,9 +66,27 @@ func (d *disk) written() int {
 	return len(d.turns)
 }
 
+// journal is what was logged.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (j *journal) Write(b []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(b)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}
+
 // recorderOn returns a recorder that writes to the disk, and what it logs.
-func recorderOn(d *disk) (*Recorder, *bytes.Buffer) {
-	var log bytes.Buffer
+func recorderOn(d *disk) (*Recorder, *journal) {
+	var log journal
 	r := &Recorder{
 		Path: "traces.db", MaxEntries: 200, Log: slog.New(slog.NewTextHandler(&log, nil)),
 		open: func(context.Context) (keeper, error) {
@@ -262,7 +280,7 @@ func TestRefusedAndFull(t *testing.T) {
 	if _, err := s.db.Exec("CREATE TRIGGER refuse BEFORE INSERT ON bodies WHEN new.turn = 'bad' BEGIN SELECT raise(ABORT, 'no'); END"); err != nil {
 		t.Fatal(err)
 	}
-	var log bytes.Buffer
+	var log journal
 	r := &Recorder{Log: slog.New(slog.NewTextHandler(&log, nil)), open: func(context.Context) (keeper, error) { return unclosed{s}, nil }}
 	r.Start()
 	for _, id := range []string{"a", "bad", "b"} {

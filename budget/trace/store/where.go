@@ -70,13 +70,11 @@ func (f Filter) turns(known map[int64]name) *where {
 // calls returns the condition on calls c: what the filter says of a call itself, and, where it says something of turns, that
 // one of its turns is like that.
 func (f Filter) calls(known map[int64]name) *where {
-	w := new(where)
 	own := Filter{Since: f.Since, Until: f.Until, Call: f.Call, Route: f.Route, Version: f.Version}
 	if f.String() != own.String() {
-		t := f.turns(known).within()
-		w.and("c.id IN (SELECT t.call FROM turns t "+t.sql()+")", t.args...)
-		return w
+		return f.callsOf(known)
 	}
+	w := new(where)
 	if !f.Since.IsZero() {
 		w.and("c.id >= ?", f.Since.UnixMicro())
 	}
@@ -88,6 +86,13 @@ func (f Filter) calls(known map[int64]name) *where {
 	}
 	w.one(known, routeName, f.Route, "c.route")
 	w.one(known, versionName, f.Version, "c.version")
+	return w
+}
+
+// callsOf returns the condition on calls c that one of their turns is taken.
+func (f Filter) callsOf(known map[int64]name) *where {
+	w, t := new(where), f.turns(known).within()
+	w.and("c.id IN (SELECT t.call FROM turns t "+t.sql()+")", t.args...)
 	return w
 }
 

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"riposte/budget"
+	"riposte/budget/trace/store"
+)
+
+// traceStatsCmd prints percentiles.
+type traceStatsCmd struct {
+	By   string `enum:"all,model,stt,tts,route,version,hour,day,minute" default:"all" help:"Tell turns apart by: model (the language model), stt, tts, route, version, minute, hour or day (in UTC)."`
+	JSON bool   `name:"json" help:"Print one JSON object instead of a table."`
+	traceFilter
+	terms
+	traceFile
+}
+
+// Run asks and prints.
+func (c *traceStatsCmd) Run(ctx context.Context, k *kong.Context) error {
+	f, err := c.filter(c.Terms, time.Now())
+	if err != nil {
+		return err
+	}
+	s, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	split := store.Split{By: store.Dimension(c.By)}
+	if every, ok := map[string]time.Duration{"all": 0, "minute": time.Minute, "hour": time.Hour, "day": 24 * time.Hour}[c.By]; ok {
+		split = store.Split{Every: every}
+	}
+	groups, err := s.Stats(ctx, f, split)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		o := statsObject{By: c.By, Filter: f.String(), Groups: []groupObject{}}
+		for _, g := range groups {
+			o.Groups = append(o.Groups, groupObjectOf(g))
+		}
+		return json.NewEncoder(k.Stdout).Encode(o)
+	}
+	return showStats(canvasOn(k.Stdout), groups, split)
+}
+
+// showStats prints a table of one set, stage by stage, or of many, a line each.
+func showStats(c canvas, groups []store.Group, split store.Split) error {
+	if len(groups) == 0 {
+		_, err := fmt.Fprintln(c.out, "No turn is like that.")
+		return err
+	}
+	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	if split == (store.Split{}) {
+		g := groups[0]
+		fmt.Fprintln(w, "ms\tturns\tp50\tp90\tp95\tp99\tto blame\t")
+		showPercentiles(w, "gap", g.Gap, "")
+		for _, s := range budget.Stages {
+			showPercentiles(w, string(s), g.Stages[s], fmt.Sprint(g.Blamed[s]))
+		}
+		if err := w.Flush(); err != nil {
+			return err
+		}
+		v := g.Verdicts
+		_, err := fmt.Fprintf(c.out, "\n%d turns: met %d (%s), masked %d, over %d, failed %d, not answered aloud %d\n",
+			g.Turns, v[budget.Met], percent(v[budget.Met], g.Turns), v[budget.Masked], v[budget.Over], v[budget.Failed], v[store.NoVerdict])
+		return err
+	}
+	fmt.Fprintln(w, "ms\tturns\tmet\tgap p50\tp90\tp95\tp99\tmic p50\tp95\tstt p50\tp95\tllm p50\tp95\ttts p50\tp95\t")
+	for _, g := range groups {
+		fmt.Fprintf(w, "%s\t%d\t%s\t%.0f\t%.0f\t%.0f\t%.0f\t", groupName(g, split), g.Turns, percent(g.Verdicts[budget.Met], g.Turns),
+			float(g.Gap.P50), float(g.Gap.P90), float(g.Gap.P95), float(g.Gap.P99))
+		for _, s := range budget.Stages {
+			fmt.Fprintf(w, "%.0f\t%.0f\t", float(g.Stages[s].P50), float(g.Stages[s].P95))
+		}
+		fmt.Fprintln(w)
+	}
+	return w.Flush()
+}
+
+func showPercentiles(w *tabwriter.Writer, name string, p store.Percentiles, blamed string) {
+	fmt.Fprintf(w, "%s\t%d\t%.0f\t%.0f\t%.0f\t%.0f\t%s\t\n", name, p.N, float(p.P50), float(p.P90), float(p.P95), float(p.P99), blamed)
+}
+
+// groupName names a set.
+func groupName(g store.Group, split store.Split) string {
+	if split.Every > 0 {
+		return g.At.UTC().Format("2006-01-02 15:04")
+	}
+	return orNothing(g.Name)
+}
+
+// percent returns n of all in percent.
+func percent(n, all int) string {
+	if all == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f%%", 100*float64(n)/float64(all))
+}
+
+// statsObject is statistics as --json prints them. Times are milliseconds.
+type statsObject struct {
+	By     string        `json:"by"`
+	Filter string        `json:"filter"`
+	Groups []groupObject `json:"groups"`
+}
+
+// groupObject is one set of turns.
+type groupObject struct {
+	At       *time.Time                   `json:"at,omitempty"`
+	Name     string                       `json:"name"`
+	Turns    int                          `json:"turns"`
+	Verdicts map[string]int               `json:"verdicts"`
+	Blamed   map[string]int               `json:"blamed"`
+	Gap      percentilesObject            `json:"gap_ms"`
+	Stages   map[string]percentilesObject `json:"stages_ms"`
+}
+
+type percentilesObject struct {
+	N   int     `json:"n"`
+	P50 float64 `json:"p50"`
+	P90 float64 `json:"p90"`
+	P95 float64 `json:"p95"`
+	P99 float64 `json:"p99"`
+}
+
+func groupObjectOf(g store.Group) groupObject {
+	o := groupObject{
+		Name: g.Name, Turns: g.Turns, Verdicts: plainKeys(g.Verdicts), Blamed: plainKeys(g.Blamed), Gap: percentilesObjectOf(g.Gap),
+		Stages: map[string]percentilesObject{},
+	}
+	if !g.At.IsZero() {
+		at := g.At.UTC()
+		o.At = &at
+	}
+	for s, p := range g.Stages {
+		o.Stages[string(s)] = percentilesObjectOf(p)
+	}
+	return o
+}
+
+func percentilesObjectOf(p store.Percentiles) percentilesObject {
+	return percentilesObject{p.N, float(p.P50), float(p.P90), float(p.P95), float(p.P99)}
+}
