@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/textparse"
@@ -64,7 +65,7 @@ func scrape(t *testing.T, h http.Handler, accept string) (samples []sample) {
 func names(samples []sample) map[string]bool {
 	all := map[string]bool{}
 	for _, s := range samples {
-		all[s.labels.Get(labels.MetricName)] = true
+		all[s.labels.Get(model.MetricNameLabel)] = true
 	}
 	return all
 }
@@ -77,7 +78,7 @@ func TestScrape(t *testing.T) {
 		t.Run(format, func(t *testing.T) {
 			gaps, within := 0.0, 0.0
 			for _, s := range scrape(t, s.Handler(), accept) {
-				switch name := s.labels.Get(labels.MetricName); {
+				switch name := s.labels.Get(model.MetricNameLabel); {
 				case name == "riposte_turn_gap_seconds" && s.histogram != nil:
 					if err := s.histogram.Validate(); err != nil {
 						t.Error(err)
