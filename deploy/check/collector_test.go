@@ -201,7 +201,10 @@ func checkTree(t *testing.T, spans map[string]ptrace.Span, c trace.Call) {
 func checkAttributes(t *testing.T, spans map[string]ptrace.Span) {
 	t.Helper()
 	want := func(turn string, stage budget.Stage, attributes map[string]any) {
-		span, _ := at(spans, "call_1", turn, stage)
+		span, ok := at(spans, "call_1", turn, stage)
+		if !ok {
+			t.Fatalf("the span of %q in %q did not arrive", stage, turn)
+		}
 		raw := span.Attributes().AsRaw()
 		for k, v := range attributes {
 			if fmt.Sprint(raw[k]) != fmt.Sprint(v) {

@@ -22,6 +22,7 @@ func turn(call, id string, mic, stt, llm, tts time.Duration) trace.Turn {
 	clock.Mark(budget.FirstToken, speechEnd.Add(mic+stt+llm/2))
 	clock.Mark(budget.FirstClause, speechEnd.Add(mic+stt+llm))
 	clock.Mark(budget.FirstAudible, speechEnd.Add(mic+stt+llm+tts))
+	clock.Mark(budget.Answered, speechEnd.Add(mic+stt+llm+tts))
 	clock.Mark(budget.Done, speechEnd.Add(mic+stt+llm+tts+2*time.Second))
 	return trace.Turn{
 		ID: id, Call: call, Number: 1, Route: "default", Version: "v1", Status: "completed", Report: clock.Report(budget.DefaultPlan),

@@ -55,7 +55,8 @@ func (s *Sink) turn(ctx context.Context, t trace.Turn, now time.Time) {
 // start begins a span of a turn, in the place that it has.
 func (s *Sink) start(ctx context.Context, t trace.Turn, stage budget.Stage, name string, from time.Time, about ...attribute.KeyValue) otel.Span {
 	ctx = at(ctx, otel.TraceID{}, trace.SpanID(t.Call, t.ID, stage))
-	_, span := s.tracer.Start(ctx, name, otel.WithTimestamp(from), otel.WithAttributes(about...))
+	_, span := s.tracer.Start(ctx, name, otel.WithTimestamp(from))
+	span.SetAttributes(about...) // as an option of Start they would be copied once more
 	return span
 }
 
@@ -99,12 +100,12 @@ func (s *Sink) stageName(t trace.Turn, stage budget.Stage) string {
 
 func (s *Sink) turnAttributes(t trace.Turn) []attribute.KeyValue {
 	r := t.Report
-	about := []attribute.KeyValue{
+	about := append(make([]attribute.KeyValue, 0, 24),
 		operation.String("invoke_agent"), agent.String("riposte"), agentVersion.String(t.Version), conversationID.String(t.Call),
 		responseID.String(t.ID), outputType.String("speech"),
 		riposteRoute.String(t.Route), riposteNumber.Int(t.Number), riposteStatus.String(t.Status), riposteBudget.Float64(ms(r.Plan.Total())),
 		riposteTries.Int(t.Guesses.Tries), riposteStood.Bool(t.Guesses.Stood), riposteWasted.Int(t.Guesses.Wasted),
-	}
+	)
 	switch t.Status {
 	case "completed":
 		about = append(about, endReason.String("completed"))
@@ -141,9 +142,9 @@ func (s *Sink) turnAttributes(t trace.Turn) []attribute.KeyValue {
 
 func (s *Sink) stageAttributes(t trace.Turn, stage budget.Stage, done bool) []attribute.KeyValue {
 	r, model := t.Report, t.Models[stage]
-	about := []attribute.KeyValue{
+	about := append(make([]attribute.KeyValue, 0, 20),
 		riposteStage.String(string(stage)), riposteShare.Float64(ms(r.Plan.Share(stage))), riposteEnded.Bool(done), conversationID.String(t.Call),
-	}
+	)
 	if over := r.Stages[stage] - r.Plan.Share(stage); over > 0 {
 		about = append(about, riposteOver.Float64(ms(over)))
 	}
