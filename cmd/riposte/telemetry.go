@@ -13,6 +13,7 @@ import (
 	"riposte/budget/trace"
 	"riposte/budget/trace/metrics"
 	"riposte/budget/trace/otel"
+	"riposte/budget/trace/store"
 	"riposte/transport"
 	"riposte/transport/realtime"
 	"riposte/web"
@@ -29,7 +30,7 @@ type telemetry struct {
 func (s *service) openTelemetry(ctx context.Context) (flush func(), err error) {
 	t, set := &s.telemetry, s.settings
 	t.metrics = metrics.Metrics{
-		Version: version, Plan: set.plan(), Calls: s.status.Calls, Places: set.Calls.Max, Log: s.log, Lost: t.lost,
+		Version: version, Plan: set.plan(), Calls: s.status.Calls, Places: set.Calls.Max, Log: s.log, Lost: s.lost,
 		Load: func() budget.Load { return t.cores.Load().Load() }, // of no executor before the engines are there: nothing
 	}
 	t.metrics.Open()
@@ -68,13 +69,19 @@ func provider(s budget.Stage, _ string) string {
 	return map[budget.Stage]string{budget.STT: "whisper.cpp", budget.LLM: "llama.cpp", budget.TTS: "piper"}[s]
 }
 
-// lost says how many traces were not kept.
-func (t *telemetry) lost() []metrics.Lost {
-	if t.spans == nil {
-		return nil
+// lost says how many turns were not kept and how many spans were not sent.
+func (s *service) lost() (all []metrics.Lost) {
+	for _, sink := range s.traces {
+		switch sink := sink.(type) {
+		case *store.Recorder:
+			d := sink.Drops()
+			all = append(all, metrics.Lost{Sink: "store", Reason: "not_kept", Count: uint64(d.Turns + d.Calls)}, metrics.Lost{Sink: "recording", Reason: "not_kept", Count: uint64(d.Sounds)})
+		case *otel.Sink:
+			l := sink.Lost()
+			all = append(all, metrics.Lost{Sink: "otlp", Reason: "queue_full", Count: l.Full}, metrics.Lost{Sink: "otlp", Reason: "not_taken", Count: l.Failed})
+		}
 	}
-	l := t.spans.Lost()
-	return []metrics.Lost{{Sink: "otlp", Reason: "queue_full", Count: l.Full}, {Sink: "otlp", Reason: "not_taken", Count: l.Failed}}
+	return all
 }
 
 // telling adds to the service's routes what telemetry needs: the one for Prometheus, if that is wanted, and the place of each call

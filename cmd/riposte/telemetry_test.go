@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"riposte/budget"
 	"riposte/budget/trace"
@@ -121,19 +122,39 @@ func TestBadCollector(t *testing.T) {
 	}
 }
 
-// The running service answers Prometheus, and knows what its cores do.
+// The running service answers Prometheus: it knows what its cores do, and counts the turns of real calls.
 func TestMetricsOfService(t *testing.T) {
 	url := sharedService(t)
-	r, err := http.Get("http" + strings.TrimPrefix(url, "ws") + "/metrics")
-	if err != nil {
+	speech, _ := jfk(t)
+	if _, err := call(t, url).Say(t.Context(), speech); err != nil {
 		t.Fatal(err)
 	}
-	defer r.Body.Close()
-	b, err := io.ReadAll(r.Body)
-	if err != nil {
-		t.Fatal(err)
+	get := func() string {
+		r, err := http.Get("http" + strings.TrimPrefix(url, "ws") + "/metrics")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Body.Close()
+		b, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
 	}
-	if !strings.Contains(string(b), `riposte_executor_jobs_total{class="awaited",outcome="done"}`) {
-		t.Errorf("/metrics says %s", b)
+	// A turn is told when its last sound has been played, which is after the caller has all of it.
+	var page string
+	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(page, "riposte_turn_gap_seconds_count{"); page = get() {
+		if time.Now().After(deadline) {
+			t.Fatalf("the turn is not counted:\n%s", page)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	for _, want := range []string{
+		`riposte_executor_jobs_total{class="awaited",outcome="done"} `, `riposte_turns_total{blame="",route="default",verdict="met"} `,
+		`riposte_stage_duration_seconds_count{model="whisper-tiny.en-q8_0",route="default",stage="stt"} `, `riposte_model_tokens_total{kind="written",model=`,
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("/metrics lacks %s", want)
+		}
 	}
 }
