@@ -10,6 +10,7 @@ import (
 
 	"riposte/audio/echo"
 	"riposte/budget"
+	"riposte/budget/trace"
 	"riposte/endpoint"
 	"riposte/llm"
 	"riposte/transport"
@@ -147,10 +148,10 @@ func (l *listener) ask(in transport.Respond, late bool) error {
 
 // enqueue hands a turn on.
 func (l *listener) enqueue(t *turn, ref string) error {
-	t.ctx, t.end = context.WithCancelCause(l.ctx)
+	t.answer.ID, t.answer.Item = newID("resp"), newID("item")
+	t.ctx, t.end = context.WithCancelCause(trace.InTurn(l.ctx, t.answer.ID))
 	t.settled = make(chan struct{})
 	t.respond = t.respond && !l.isDraining()
-	t.answer.ID, t.answer.Item = newID("resp"), newID("item")
 	t.answer.Written, t.answer.Encoding = t.settings.Written, t.settings.Encoding
 	if t.respond && len(l.live.answering()) >= l.limits.Turns {
 		t.respond = false // it is still heard, and stays in the conversation
