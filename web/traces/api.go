@@ -1,0 +1,154 @@
+package traces
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"riposte/budget"
+	"riposte/budget/trace/store"
+)
+
+// turns lists turns.
+func (p *Page) turns(ctx context.Context, r *http.Request, s *store.Store) (any, error) {
+	q := r.URL.Query()
+	f, err := filterOf(q, "", p.Now())
+	if err != nil {
+		return nil, err
+	}
+	from, limit, err := rowsOf(q)
+	if err != nil {
+		return nil, err
+	}
+	page, err := s.Turns(ctx, f, from, limit)
+	if err != nil {
+		return nil, err
+	}
+	return rowsOfPage(page), nil
+}
+
+// calls lists calls.
+func (p *Page) calls(ctx context.Context, r *http.Request, s *store.Store) (any, error) {
+	q := r.URL.Query()
+	f, err := filterOf(q, "", p.Now())
+	if err != nil {
+		return nil, err
+	}
+	from, limit, err := rowsOf(q)
+	if err != nil {
+		return nil, err
+	}
+	page, err := s.Calls(ctx, f, from, limit)
+	if err != nil {
+		return nil, err
+	}
+	return callsOfPage(page), nil
+}
+
+// turn returns one turn, whole, and where its neighbours in the call are.
+func (p *Page) turn(ctx context.Context, r *http.Request, s *store.Store) (any, error) {
+	id := r.URL.Query().Get("id")
+	if id == "" {
+		return nil, &problem{http.StatusBadRequest, "no_id", "Which turn? Say it with id=, as lists do."}
+	}
+	t, err := s.Turn(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	sound, err := s.Sound(ctx, id)
+	if err != nil && !errors.Is(err, store.ErrNoSound) {
+		return nil, err
+	}
+	object := turnObjectOf(t, sound)
+	for other, err := range s.OfCall(ctx, t.Call) {
+		if err != nil {
+			return nil, err
+		}
+		object.Siblings = append(object.Siblings, siblingOf(other))
+	}
+	return object, nil
+}
+
+// stats returns percentiles, and by what budget they are judged.
+func (p *Page) stats(ctx context.Context, r *http.Request, s *store.Store) (any, error) {
+	q := r.URL.Query()
+	f, err := filterOf(q, "", p.Now())
+	if err != nil {
+		return nil, err
+	}
+	out := statsObject{Groups: []groupObject{}, Plan: planOf(p.Plan)}
+	var first, last time.Time
+	if q.Get("every") != "all" {
+		if first, last, err = s.Span(ctx, f); err != nil {
+			return nil, err
+		}
+	}
+	every, err := everyOf(q, first, last)
+	if err != nil {
+		return nil, err
+	}
+	by, err := dimensionOf(q.Get("by"))
+	if err != nil {
+		return nil, err
+	}
+	groups, err := s.Stats(ctx, f, store.Split{By: by, Every: every})
+	if err != nil {
+		return nil, err
+	}
+	out.Every = every.Seconds()
+	if !first.IsZero() {
+		out.First, out.Last = &first, &last
+	}
+	for _, g := range groups {
+		out.Groups = append(out.Groups, groupObjectOf(g))
+	}
+	return out, nil
+}
+
+// dimensionOf reads what statistics are told apart by.
+func dimensionOf(text string) (store.Dimension, error) {
+	switch d := store.Dimension(text); d {
+	case store.ByNothing, store.ByModel, store.BySTT, store.ByTTS, store.ByRoute, store.ByVersion:
+		return d, nil
+	}
+	return "", &problem{http.StatusBadRequest, "bad_by", "The parameter by is " + text + ": it must be model, stt, tts, route or version, or be left out."}
+}
+
+// compare returns two sets side by side: those that the parameters with a. and those that the parameters with b. choose.
+func (p *Page) compare(ctx context.Context, r *http.Request, s *store.Store) (any, error) {
+	q, now := r.URL.Query(), p.Now()
+	a, err := filterOf(q, "a.", now)
+	if err != nil {
+		return nil, err
+	}
+	b, err := filterOf(q, "b.", now)
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.Compare(ctx, a, b)
+	if err != nil {
+		return nil, err
+	}
+	return comparisonObject{A: groupObjectOf(c.A), B: groupObjectOf(c.B), Plan: planOf(p.Plan)}, nil
+}
+
+// names returns what filters can name, and what the page can do.
+func (p *Page) names(ctx context.Context, _ *http.Request, s *store.Store) (any, error) {
+	n, err := s.Names(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := namesObject{
+		Routes: orEmpty(n.Routes), Versions: orEmpty(n.Versions), Models: orEmpty(n.Models), Statuses: orEmpty(n.Statuses),
+		Verdicts: []budget.Verdict{budget.Met, budget.Masked, budget.Over, budget.Failed, store.NoVerdict}, Stages: budget.Stages[:],
+		Plan: planOf(p.Plan), Service: p.Version, Exports: []string{},
+	}
+	if p.Export != nil {
+		out.Exports = formats[:]
+	}
+	return out, nil
+}
+
+// orEmpty makes a list that is missing an empty one, for JSON.
+func orEmpty(list []string) []string { return append([]string{}, list...) }

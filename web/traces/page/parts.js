@@ -1,0 +1,37 @@
+// Small pieces that several views have.
+
+import { h } from './dom.js'
+import { stageNames, verdictOf } from './format.js'
+
+// verdict returns a verdict with its sign.
+export function verdict(name, blame) {
+  const v = verdictOf(name)
+  return h('span', { class: `verdict v-${v.name}`, title: v.about }, h('span', { class: 'sign', 'aria-hidden': 'true' }, v.sign), v.name,
+    blame ? h('span', { class: 'blame' }, h('span', { class: `swatch f-${blame}`, 'aria-hidden': 'true' }), stageNames[blame] ?? blame) : null)
+}
+
+// note returns what is shown in place of what there is not.
+export const note = (title, text, ...more) => h('div', { class: 'note' }, h('h2', {}, title), h('p', {}, text), more)
+
+// problem returns an error, and how to mend it.
+export function problem(error, again) {
+  const calm = { no_traces: 'No traces yet', not_kept: 'No traces are kept', unknown: 'This turn is not here', off: 'Switched off' }
+  return h('div', { class: calm[error.code] ? 'note' : 'note bad', role: calm[error.code] ? null : 'alert' }, h('h2', {}, calm[error.code] ?? 'That did not work'),
+    h('p', {}, error.message || String(error)), again ? h('p', {}, h('button', { type: 'button', onclick: again }, 'Try again')) : null)
+}
+
+// loading is shown only when an answer takes longer than people notice.
+export const loading = () => h('p', { class: 'note wait', 'aria-busy': 'true' }, 'Loading …')
+
+// legend says which colour is which stage.
+export const legend = () => h('ul', { class: 'legend', 'aria-label': 'Stages' },
+  Object.entries(stageNames).map(([k, name]) => h('li', {}, h('span', { class: `swatch f-${k}`, 'aria-hidden': 'true' }), name)),
+  h('li', {}, h('span', { class: 'swatch line', 'aria-hidden': 'true' }), 'Budget'))
+
+// head returns the head of a table.
+export const head = (...names) => h('thead', {}, h('tr', {}, names.map((n) => h('th', { scope: 'col', class: typeof n === 'string' ? null : n[1] }, typeof n === 'string' ? n : n[0]))))
+
+// select returns a labelled choice.
+export function select(label, options, value, onchange) {
+  return h('label', {}, label, h('select', { onchange: (e) => onchange(e.target.value) }, options.map(([v, name]) => h('option', { value: v, selected: v === value }, name))))
+}

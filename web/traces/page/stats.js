@@ -1,0 +1,112 @@
+// Percentiles of the gap and of each stage, over time and by model, route or version.
+
+import { ask } from './api.js'
+import { chart } from './chart.js'
+import { h, observeWidth, say } from './dom.js'
+import { count, exactly, many, ms, share, stageNames, stages } from './format.js'
+import { head, loading, note, problem, select } from './parts.js'
+import { filterOf, go, href, read } from './state.js'
+
+const splits = [['', 'All together'], ['model', 'By language model'], ['stt', 'By recogniser'], ['tts', 'By voice'], ['route', 'By route'], ['version', 'By version']]
+const spans = [['', 'To fit'], ['1m', 'Every minute'], ['1h', 'Every hour'], ['6h', 'Every 6 hours'], ['24h', 'Every day']]
+const ranks = [['p50', 'Median'], ['p90', '90th percentile'], ['p95', '95th percentile'], ['p99', '99th percentile']]
+const most = 6 // Lines that can be told apart.
+
+export function statsView(place) {
+  const controls = h('div', { class: 'controls' })
+  const body = h('div', { class: 'panels' }, loading())
+  place.replaceChildren(h('h1', { class: 'hidden' }, 'Percentiles'), controls, body)
+  let asked = null
+  let answers = null
+  let stop = new AbortController()
+
+  async function update() {
+    const q = read()
+    controls.replaceChildren(select('Lines', splits, q.get('by') ?? '', (by) => go(href({ by }))), select('Spans of time', spans, q.get('every') ?? '', (every) => go(href({ every }))),
+      select('Percentile', ranks, rankOf(q), (rank) => go(href({ rank: rank === 'p95' ? null : rank }))))
+    const params = filterOf(q)
+    if (q.get('by')) params.set('by', q.get('by'))
+    const over = new URLSearchParams(params)
+    if (q.get('every')) over.set('every', q.get('every'))
+    params.set('every', 'all')
+    if (over.toString() !== asked) {
+      asked = over.toString()
+      stop.abort()
+      stop = new AbortController()
+      const wait = setTimeout(() => body.replaceChildren(loading()), 400)
+      try {
+        answers = await Promise.all([ask('stats', over, stop.signal), ask('stats', params, stop.signal)])
+        say(`${many(answers[1].groups.reduce((n, g) => n + g.turns, 0), 'turn')} counted`)
+      } catch (error) {
+        if (error.name === 'AbortError') return
+        answers = null
+        body.replaceChildren(problem(error, () => { asked = null; update() }))
+        return
+      } finally {
+        clearTimeout(wait)
+      }
+    }
+    if (answers) body.replaceChildren(...drawn(...answers, rankOf(q)))
+  }
+  update()
+  return { update, leave: () => stop.abort() }
+}
+
+const rankOf = (q) => (ranks.some(([v]) => v === q.get('rank')) ? q.get('rank') : 'p95')
+
+function drawn(over, all, rank) {
+  if (all.groups.length === 0) return [note('No turns match', 'Nothing that is kept fits all of the filters. Take one away, or choose more time.')]
+  const names = [...all.groups].sort((a, b) => b.turns - a.turns).map((g) => g.name)
+  const split = names.length > 1 || names[0] !== ''
+  const shown = names.slice(0, most)
+  const times = over.groups.map((g) => Date.parse(g.at))
+  const middle = (over.every_s * 1000) / 2
+  const panel = (title, limit, pick, cls, big) => {
+    const series = shown.map((name, i) => ({
+      name, cls: split ? `g${i}` : cls,
+      points: over.groups.filter((g) => g.name === name && pick(g)?.n).map((g) => ({ t: Date.parse(g.at) + middle, v: pick(g)[rank], n: pick(g).n })),
+    }))
+    const figure = h('div', { class: 'figure' })
+    observeWidth(figure, (width) => figure.replaceChildren(chart({
+      series, limit, every: over.every_s, from: Math.min(...times), to: Math.max(...times) + 2 * middle, width, height: big ? 240 : 150, title: `${title}, ${ranks.find(([v]) => v === rank)[1]}, over time`,
+    })))
+    return h('section', { class: big ? 'panel big' : 'panel' }, h('h2', {}, cls === 'g-gap' ? null : h('span', { class: `swatch f-${cls.slice(2)}`, 'aria-hidden': 'true' }), title), figure)
+  }
+  const total = stages.reduce((n, k) => n + over.shares_ms[k], 0)
+  return [
+    split ? h('ul', { class: 'legend', 'aria-label': 'Lines' }, shown.map((name, i) => h('li', {}, h('span', { class: `stroke g${i}`, 'aria-hidden': 'true' }), name || '(none)')),
+      names.length > most ? h('li', { class: 'quiet' }, `${names.length - most} with fewer turns are in the table only`) : null) : null,
+    panel('Gap', total, (g) => g.gap_ms, 'g-gap', true), ...stages.map((k) => panel(stageNames[k], over.shares_ms[k], (g) => g.stages_ms[k], `c-${k}`)),
+    groupTable(all, total, rank), spanTable(over, total, rank, split),
+  ].filter(Boolean)
+}
+
+function groupTable(all, total, rank) {
+  const row = (g) => h('tr', {}, h('th', { scope: 'row' }, g.name || (all.groups.length > 1 ? '(none)' : 'All turns')), h('td', { class: 'num' }, count(g.turns)),
+    h('td', { class: 'num' }, share(g.verdicts.met ?? 0, g.turns - (g.verdicts.none ?? 0))),
+    ['p50', 'p90', 'p95', 'p99'].map((p) => h('td', { class: g.gap_ms[p] > total ? 'num bad' : 'num' }, ms(g.gap_ms.n ? g.gap_ms[p] : null))),
+    stages.map((k) => h('td', { class: g.stages_ms[k]?.[rank] > all.shares_ms[k] ? 'num bad' : 'num' }, ms(g.stages_ms[k]?.[rank]))), h('td', {}, blamed(g)))
+  return h('section', { class: 'panel wide', 'aria-labelledby': 'h-groups' }, h('h2', { id: 'h-groups' }, 'In numbers'),
+    h('div', { class: 'scroll', tabindex: '0', role: 'group', 'aria-label': 'Table of percentiles' },
+      h('table', { class: 'plain' }, h('caption', { class: 'hidden' }, 'Percentiles of the gap and of each stage'),
+        head('Turns of', ['Turns', 'num'], ['Met', 'num'], ['Gap p50', 'num'], ['p90', 'num'], ['p95', 'num'], ['p99', 'num'], ...stages.map((k) => [`${stageNames[k]} ${rank}`, 'num']), 'Most to blame'),
+        h('tbody', {}, all.groups.map(row)))))
+}
+
+function blamed(g) {
+  const [stage, n] = Object.entries(g.blamed).sort((a, b) => b[1] - a[1])[0] ?? []
+  return stage ? [h('span', { class: `swatch f-${stage}`, 'aria-hidden': 'true' }), `${stageNames[stage]}, ${count(n)}`] : '–'
+}
+
+// spanTable has the numbers of the lines; each span leads to its turns.
+function spanTable(over, total, rank, split) {
+  const row = (g) => {
+    const end = new Date(Date.parse(g.at) + over.every_s * 1000).toISOString()
+    return h('tr', {}, h('th', { scope: 'row' }, h('a', { href: href({ view: null, since: g.at, until: end, rank: null, every: null, by: null }), 'data-go': true }, exactly(g.at))),
+      split ? h('td', {}, g.name || '(none)') : null, h('td', { class: 'num' }, count(g.turns)), h('td', { class: g.gap_ms[rank] > total ? 'num bad' : 'num' }, ms(g.gap_ms.n ? g.gap_ms[rank] : null)),
+      stages.map((k) => h('td', { class: 'num' }, ms(g.stages_ms[k]?.[rank]))))
+  }
+  return h('details', { class: 'panel wide' }, h('summary', {}, `All ${count(over.groups.length)} spans as a table`),
+    h('div', { class: 'scroll', tabindex: '0', role: 'group', 'aria-label': 'Table of spans of time' },
+      h('table', { class: 'plain' }, head('From', ...(split ? ['Turns of'] : []), ['Turns', 'num'], [`Gap ${rank}`, 'num'], ...stages.map((k) => [`${stageNames[k]} ${rank}`, 'num'])), h('tbody', {}, over.groups.slice(-2000).map(row)))))
+}
