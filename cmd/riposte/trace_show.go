@@ -1,15 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -194,134 +190,4 @@ func modelsOf(t trace.Turn) string {
 		}
 	}
 	return strings.Join(list, ", ")
-}
-
-// waterfall draws the stages below each other, from the end of speech to the right, against the line where the budget ends.
-func waterfall(c canvas, t trace.Turn) {
-	r := t.Report
-	const left = 30 // Stage, time, share, excess.
-	width := max(c.width-left-1, 20)
-	total := max(r.Total, r.Plan.Total())
-	if total <= 0 {
-		return
-	}
-	scale := float64(width) / (1.04 * float64(total))
-	at := func(d time.Duration) int { return min(max(int(math.Round(float64(d)*scale)), 0), width) }
-	line := min(at(r.Plan.Total()), width-1)
-
-	fmt.Fprintf(c.out, "  %s\n", c.in(faint, fmt.Sprintf("%-5s %5s %5s %6s    %s", "ms", "took", "share", "over", ruler(width, total, at))))
-	var begin time.Duration
-	for _, s := range budget.Stages {
-		d, ok := r.Stages[s]
-		from, to := at(begin), at(begin+d)
-		if ok && d > 0 && to == from {
-			to = min(from+1, width)
-		}
-		// What a stage took beyond its share is marked.
-		share := max(min(at(begin+r.Plan.Share(s)), to), from)
-		over := ""
-		if excess := d - r.Plan.Share(s); ok && excess > 0 {
-			over = fmt.Sprintf("+%.0f", float(excess))
-		}
-		bar := []rune(strings.Repeat(" ", from) + strings.Repeat("█", share-from) + strings.Repeat("▓", to-share) + strings.Repeat(" ", width-to))
-		fmt.Fprintf(c.out, "  %-5s %s %s %s    %s\n", s, whole(d, ok, 5), whole(r.Plan.Share(s), true, 5), c.in(red, fmt.Sprintf("%6s", over)), c.bar(bar, line, stageStyles[s]))
-		begin += d
-	}
-	over := ""
-	if r.Total > r.Plan.Total() {
-		over = fmt.Sprintf("+%.0f", float(r.Total-r.Plan.Total()))
-	}
-	const label = "budget "
-	fmt.Fprintf(c.out, "  %-5s %s %s %s    %s%s\n", "gap", c.in(bold, whole(r.Total, r.Total > 0, 5)), whole(r.Plan.Total(), true, 5), c.in(red, fmt.Sprintf("%6s", over)),
-		c.in(faint, fmt.Sprintf("%*s", line, label)), c.in(yellow, "┊"))
-}
-
-// bar returns a bar with the budget's line across it: what is full in a style, what is beyond in red.
-func (c canvas) bar(bar []rune, line int, s style) string {
-	var b strings.Builder
-	for i := 0; i < len(bar); {
-		r, end := bar[i], i+1
-		if i == line && r == ' ' {
-			b.WriteString(c.in(yellow, "┊"))
-			i = end
-			continue
-		}
-		for end < len(bar) && bar[end] == r && (end != line || r != ' ') {
-			end++
-		}
-		look := style("")
-		switch r {
-		case '█':
-			look = s
-		case '▓':
-			look = red
-		}
-		b.WriteString(c.in(look, string(bar[i:end])))
-		i = end
-	}
-	return strings.TrimRight(b.String(), " ")
-}
-
-// ruler returns a scale of milliseconds.
-func ruler(width int, total time.Duration, at func(time.Duration) int) string {
-	step := 100 * time.Millisecond
-	for _, factor := range []time.Duration{2, 5, 10, 20, 50, 100, 200, 500, 1000} {
-		if at(step) >= 8 {
-			break
-		}
-		step = factor * 100 * time.Millisecond
-	}
-	line := []rune(strings.Repeat(" ", width))
-	for d := time.Duration(0); d <= total; d += step {
-		label := []rune(fmt.Sprintf("%.0f", float(d)))
-		if i := at(d); i+len(label) < width {
-			copy(line[i:], label)
-		}
-	}
-	return strings.TrimRight(string(line), " ")
-}
-
-// moment is something that happened in a turn.
-type moment struct {
-	at         time.Duration
-	kind, text string
-	look       style
-}
-
-// markTexts say what marks mean.
-var markTexts = map[budget.Mark]string{
-	budget.SpeechEnd: "the caller's last voiced sample", budget.Received: "it has reached the recogniser", budget.Decided: "the turn was found to be over",
-	budget.Final: "the text is final", budget.FirstToken: "the model begins to answer", budget.FirstClause: "there is something to speak",
-	budget.FirstAudio: "the voice has made sound", budget.FirstAudible: "it is audible and on its way", budget.Done: "the answer's last sound has left",
-}
-
-// timeline prints marks, words and events in the order of time.
-func timeline(c canvas, t trace.Turn) error {
-	var all []moment
-	for m, at := range t.Report.Marks {
-		all = append(all, moment{at, string(m), markTexts[m], bold})
-	}
-	for _, w := range t.Words {
-		stable := min(max(w.Stable, 0), len(w.Text))
-		all = append(all, moment{w.At, "words", w.Text[:stable] + "|" + w.Text[stable:], ""})
-	}
-	for _, a := range t.Report.Actions {
-		all = append(all, moment{a.At, "action", string(a.Stage) + ": " + string(a.Kind), yellow})
-	}
-	for _, e := range t.Events {
-		if e.Kind != trace.KindAction || len(t.Report.Actions) == 0 {
-			all = append(all, moment{e.At, e.Kind, e.Detail, yellow})
-		}
-	}
-	slices.SortStableFunc(all, func(a, b moment) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.kind, b.kind)) })
-	for _, m := range all {
-		fmt.Fprintf(c.out, "  %7.0f  %s %s\n", float(m.at), c.in(m.look, pad(m.kind, 13)), clip(m.text, c.width-26))
-	}
-	for _, s := range budget.Stages {
-		if w, ok := t.Work[s]; ok {
-			fmt.Fprintln(c.out, c.in(faint, fmt.Sprintf("  %7s  %-13s %s", "", "executor",
-				clip(fmt.Sprintf("%s: %d runs, %s in the queue, %s at work", s, w.Runs, inMS(w.Waited), inMS(w.Ran)), c.width-26))))
-		}
-	}
-	return nil
 }

@@ -52,8 +52,8 @@ func kept(t *testing.T) (path string, turns []trace.Turn) {
 	slow := &turns[40] // an answer that is much too late, which the budget did something about
 	slow.ID, slow.Said = "resp_slow", "What is the weather like in Zürich \x1b[31mtoday?"
 	slow.Report.Stages[budget.LLM] += 700 * time.Millisecond
-	slow.Report.Total += 700 * time.Millisecond
-	for _, m := range []budget.Mark{budget.FirstToken, budget.FirstClause, budget.FirstAudio, budget.FirstAudible, budget.Done} {
+	slow.Report.Total, slow.Report.Marks[budget.FirstAudible] = 850*time.Millisecond, 850*time.Millisecond // of the opener
+	for _, m := range []budget.Mark{budget.FirstToken, budget.FirstClause, budget.FirstAudio, budget.Answered, budget.Done} {
 		slow.Report.Marks[m] += 700 * time.Millisecond
 	}
 	slow.Report.Verdict, slow.Report.Blame = budget.Masked, budget.LLM

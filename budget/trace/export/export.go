@@ -10,7 +10,7 @@ import (
 
 // marks are those that have a column, in the order of a turn.
 var marks = []budget.Mark{
-	budget.Received, budget.Decided, budget.Final, budget.FirstToken, budget.FirstClause, budget.FirstAudio, budget.FirstAudible, budget.Done,
+	budget.Received, budget.Decided, budget.Final, budget.FirstToken, budget.FirstClause, budget.FirstAudio, budget.FirstAudible, budget.Answered, budget.Done,
 }
 
 // millis writes a time as milliseconds, to the microsecond.

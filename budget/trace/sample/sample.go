@@ -100,12 +100,15 @@ func (m *Maker) report(t *trace.Turn) {
 	mark(budget.Answered, 0)
 	mark(budget.Done, 3*time.Second)
 	t.Report = clock.Report(budget.DefaultPlan)
+	// All are drawn, whatever comes of it: so turns stay the same when verdicts are found in another way.
+	failed, masked := m.random.IntN(400) == 0, m.random.IntN(2) == 0
 	switch r := &t.Report; {
-	case m.random.IntN(400) == 0:
+	case failed:
 		r.Verdict, r.Blame, t.Status = budget.Failed, budget.LLM, "failed"
 		t.Events = append(t.Events, trace.Event{At: r.Marks[budget.Final] + 400*time.Millisecond, Kind: trace.KindFault, Detail: "llm: the engine does not answer"})
-	case r.Verdict == budget.Over && r.Blame == budget.LLM && m.random.IntN(2) == 0:
-		r.Verdict = budget.Masked
+	case r.Verdict == budget.Over && r.Blame == budget.LLM && masked:
+		const heard = 850 * time.Millisecond // something else than the answer
+		r.Verdict, r.Total, r.Marks[budget.FirstAudible] = budget.Masked, heard, heard
 		r.Actions = append(r.Actions, budget.Action{Stage: budget.LLM, Kind: budget.Opener, At: 820 * time.Millisecond})
 		t.Events = append(t.Events, trace.Event{At: 820 * time.Millisecond, Kind: trace.KindAction, Detail: string(budget.Opener)})
 	}

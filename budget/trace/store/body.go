@@ -16,6 +16,7 @@ import (
 type body struct {
 	End     int64                     `json:"end,omitempty"` // Microseconds since 1970; missing where the turn has no end of speech.
 	Plan    [len(budget.Stages)]int64 `json:"plan"`
+	Observe bool                      `json:"observe,omitempty"` // The plan only judged.
 	Marks   map[budget.Mark]int64     `json:"marks,omitempty"`
 	Actions []bodyAction              `json:"actions,omitempty"`
 	Words   []bodyWord                `json:"words,omitempty"`
@@ -55,7 +56,7 @@ type bodyEvent struct {
 // bodyOf returns what the columns leave out.
 func bodyOf(t *trace.Turn) body {
 	r := &t.Report
-	b := body{Reason: t.Reason, Tools: t.Tools}
+	b := body{Observe: r.Plan.Observe, Reason: t.Reason, Tools: t.Tools}
 	if !r.SpeechEnd.IsZero() {
 		b.End = r.SpeechEnd.UnixMicro()
 	}
@@ -104,7 +105,7 @@ func (b *body) fill(t *trace.Turn) {
 	if b.End != 0 {
 		r.SpeechEnd = time.UnixMicro(b.End)
 	}
-	r.Plan = budget.Plan{Mic: micros(b.Plan[0]), STT: micros(b.Plan[1]), LLM: micros(b.Plan[2]), TTS: micros(b.Plan[3])}
+	r.Plan = budget.Plan{Mic: micros(b.Plan[0]), STT: micros(b.Plan[1]), LLM: micros(b.Plan[2]), TTS: micros(b.Plan[3]), Observe: b.Observe}
 	r.Marks = make(map[budget.Mark]time.Duration, len(b.Marks))
 	for m, at := range b.Marks {
 		r.Marks[m] = micros(at)
@@ -143,7 +144,7 @@ const deflated = 1
 const dictionary = `"reason":"interrupted","models":{"mic":"}"tools":["kind":"degraded","kind":"redial","kind":"fault","kind":"dropped","kind":"tool",` +
 	`"kind":"truncated","kind":"continued","kind":"action","detail":"hedge"faster_voice"cached_clause"catch_up"best_hypothesis"opener"}],` +
 	`"actions":[{"stage":"stt","kind":"hedge","at":},{"stage":"llm","kind":"opener","at":"kind":"released","kind":"held"},{"at":,"kind":"guess","detail":"` +
-	`"kind":"barge_in","detail":"` + `{"end":1,"plan":[40000,300000,400000,150000],"marks":{"decided":,"done":,"final":,"first_audible":,"first_audio":,` +
+	`"kind":"barge_in","detail":"` + `{"end":1,"plan":[40000,300000,400000,150000],"marks":{"answered":,"decided":,"done":,"final":,"first_audible":,"first_audio":,` +
 	`"first_clause":,"first_token":,"received":,"speech_end":0},"words":[{"at":-,"text":"I ","stable":},{"at":-,"text":"Can you ","stable":` +
 	`},{"at":-,"text":"What is the ","stable":}],"tokens":[,"work":{"llm":[,"stt":[,"tts":[]},"guesses":{"tries":1,"stood":true,"wasted":},"events":[{"at":`
 

@@ -50,7 +50,7 @@ func full() trace.Turn {
 	return trace.Turn{
 		ID: "resp_full", Call: "sess_a", Number: 3, Route: "default", Version: "v1", Said: "Can you book a table?", Answer: "Of course, für zwei?",
 		Report: budget.Report{
-			Plan: budget.DefaultPlan, SpeechEnd: end, Total: 910 * time.Millisecond, Verdict: budget.Masked, Blame: budget.LLM,
+			Plan: budget.Plan{Mic: 40 * time.Millisecond, STT: 300 * time.Millisecond, LLM: 400 * time.Millisecond, TTS: 150 * time.Millisecond, Observe: true}, SpeechEnd: end, Total: 910 * time.Millisecond, Verdict: budget.Masked, Blame: budget.LLM,
 			Stages: map[budget.Stage]time.Duration{
 				budget.Mic: 20 * time.Millisecond, budget.STT: 240 * time.Millisecond, budget.LLM: 500 * time.Millisecond, budget.TTS: 150 * time.Millisecond,
 			},

@@ -1,0 +1,184 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// keeper is what the recorder writes to: a Store.
+type keeper interface {
+	writeAll(context.Context, []entry) error
+	Prune(context.Context, Limits, time.Time) (more bool, err error)
+	Close() error
+}
+
+const (
+	// linger is how long the first of a batch waits for others. A process that is killed loses what came in this time.
+	linger = 250 * time.Millisecond
+	// batch is how many entries a transaction has: some 30 ms of work.
+	batch = 128
+	// again is how long it waits before it tries anew what has failed.
+	again = time.Second
+	// often is how often it looks for what is too old, and how often it says what was dropped.
+	often = time.Minute
+	// pause lets others at the file while much is removed.
+	pause = 20 * time.Millisecond
+)
+
+// run writes until the recorder is closed and nothing is left, or nothing more can be done.
+func (r *Recorder) run() {
+	defer close(r.done)
+	var k keeper
+	defer func() {
+		if k != nil {
+			if err := k.Close(); err != nil {
+				r.Log.Warn("the traces could not be closed", "err", err)
+			}
+		}
+	}()
+	minute := time.NewTicker(often)
+	defer minute.Stop()
+	prune := time.NewTimer(0) // what became too old while the service was down goes at once
+	defer prune.Stop()
+	failing := false
+	for {
+		closing, due := false, false
+		select {
+		case <-r.wake:
+			r.rest(linger)
+		case <-minute.C:
+			r.tell()
+			continue
+		case <-prune.C:
+			due = true
+		case <-r.closing:
+			closing = true
+		}
+		var err error
+		if k == nil {
+			k, err = r.reopen()
+		}
+		if err == nil {
+			err = r.flush(k)
+		}
+		if err == nil && due {
+			err = r.prune(k, prune)
+		}
+		switch {
+		case err != nil && !failing:
+			r.Log.Error("traces cannot be written; this is said once until they can", "file", r.Path, "err", err)
+		case err == nil && failing:
+			r.Log.Info("traces are written again", "file", r.Path)
+		}
+		failing = err != nil
+		if closing || r.ctx.Err() != nil {
+			r.tell()
+			return
+		}
+		if failing {
+			r.rest(again)
+			prune.Reset(0)
+		}
+	}
+}
+
+// reopen opens the file.
+func (r *Recorder) reopen() (keeper, error) {
+	k, err := r.open(r.ctx)
+	if err != nil {
+		return nil, err // not k, which would be a nil *Store that is not nil
+	}
+	return k, nil
+}
+
+// rest waits, unless the recorder is being closed.
+func (r *Recorder) rest(d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-r.closing:
+	}
+}
+
+// flush writes all that is in the queue. What has been written leaves it, so what is being written counts as well.
+func (r *Recorder) flush(k keeper) error {
+	for {
+		r.mu.Lock()
+		part := r.entries[:min(len(r.entries), batch)]
+		r.mu.Unlock()
+		if len(part) == 0 {
+			return nil
+		}
+		err := k.writeAll(r.ctx, part)
+		if refused(err) {
+			err = r.each(k, part)
+		}
+		if err != nil {
+			return err
+		}
+		r.mu.Lock()
+		for i := range part {
+			r.bytes -= part[i].size
+		}
+		clear(part) // the memory behind them is free
+		if r.entries = r.entries[len(part):]; len(r.entries) == 0 {
+			r.entries = nil
+		}
+		r.mu.Unlock()
+	}
+}
+
+// each writes one entry after the other, and drops those that the file refuses.
+func (r *Recorder) each(k keeper, part []entry) error {
+	for _, e := range part {
+		err := k.writeAll(r.ctx, []entry{e})
+		if refused(err) {
+			r.Log.Error("a trace was refused", "err", err)
+			r.mu.Lock()
+			r.drops.count(e)
+			r.mu.Unlock()
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refused reports whether err is about what was to be written, and not about the file: then it will fail again.
+func refused(err error) bool {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	if !ok {
+		return false
+	}
+	switch e.Code() & 0xff { // what lies above tells kinds of it apart
+	case sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_RANGE:
+		return true
+	}
+	return false
+}
+
+// prune removes some of what is over the limits, and sets the timer for when to go on.
+func (r *Recorder) prune(k keeper, next *time.Timer) error {
+	more, err := k.Prune(r.ctx, r.Limits, time.Now())
+	if more {
+		next.Reset(pause)
+	} else {
+		next.Reset(often)
+	}
+	return err
+}
+
+// tell says what was dropped since it last did.
+func (r *Recorder) tell() {
+	r.mu.Lock()
+	d := r.drops
+	turns, calls, sounds := d.Turns-r.logged.Turns, d.Calls-r.logged.Calls, d.Sounds-r.logged.Sounds
+	r.logged = d
+	r.mu.Unlock()
+	if turns+calls+sounds > 0 {
+		r.Log.Warn("traces were dropped", "turns", turns, "calls", calls, "sounds", sounds)
+	}
+}
