@@ -73,8 +73,10 @@ const (
 	unavoidable = 350 * time.Millisecond
 	// quiet is how long nothing must happen until the caller believes that nothing is going to.
 	quiet = 1500 * time.Millisecond
-	// longest is how long an answer may take to its end.
+	// longest is how long an answer may take to its end, and how long a service may have no room.
 	longest = 2 * time.Minute
+	// busy is how long the caller waits before it tries again.
+	busy = 2 * time.Second
 	// callerLevel is how loud the caller speaks over an echo, in dBFS. Without one, clips are as they were recorded.
 	callerLevel = -24
 )
@@ -85,7 +87,7 @@ func (b *BargeIn) Run(ctx context.Context) (BargeInResult, error) {
 	if len(clips) == 0 {
 		return BargeInResult{}, fmt.Errorf("%w: it has no clip with a transcript in the language, and without pauses in it", ErrCorpus)
 	}
-	r := newBargeInResult(b.Seed)
+	r := newBargeInResult(b.Times, b.Seed)
 	for i, part := range Parts {
 		if len(b.Parts) > 0 && !slices.Contains(b.Parts, part) {
 			continue

@@ -54,16 +54,22 @@ func (r *CoughsResult) add(x disturbance, voice *Overheard, rate int) (came stri
 	for _, at := range x.moment.Onsets {
 		turned = turned || !at.Before(soonest)
 	}
+	var heard []string
+	for _, s := range x.moment.Said {
+		if s.At.After(x.from) {
+			heard = append(heard, s.Transcript)
+		}
+	}
 	switch {
 	case x.answer.Cut() && x.asked:
 		r.Answered++
 		return came + " and taken for an answer to a question", false, true, nil
 	case x.answer.Cut():
 		r.False[x.kind]++
-		return came + " and TAKEN for an interruption", true, true, nil
+		return fmt.Sprintf("%s and TAKEN for an interruption: %q", came, strings.Join(heard, " ")), true, true, nil
 	case turned:
 		r.Turns++
-		came += ", taken for a turn behind the answer"
+		came += fmt.Sprintf(", taken for a turn behind the answer: %q", strings.Join(heard, " "))
 	}
 	if !resumed.IsZero() {
 		after := max(0, resumed.Sub(x.to))

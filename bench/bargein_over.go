@@ -37,9 +37,13 @@ func (x interruption) arrived() time.Time {
 // hold returns the hold that the line brought about, if there was one. One that lasts already when the caller begins is as good as
 // one at that moment.
 func (x interruption) hold() (at time.Time, ok bool) {
+	last := x.answer.Ends.Add(early)
+	if at, ok := x.committed(); ok {
+		last = latestOf(last, at)
+	}
 	for _, h := range x.moment.Holds {
 		switch soonest := x.from.Add(-early); {
-		case !h.From.Before(soonest) && !h.From.After(x.answer.Ends.Add(early)):
+		case !h.From.Before(soonest) && !h.From.After(last):
 			return h.From, true
 		case h.From.Before(soonest) && (h.Until.IsZero() || h.Until.After(x.from)):
 			return x.from, true
@@ -109,6 +113,9 @@ func (r *InterruptionsResult) add(x interruption, voice *Overheard, rate int) (c
 		r.arrived = append(r.arrived, at.Sub(x.arrived()))
 		r.loud = append(r.loud, at.Sub(x.spoke(x.loud)))
 		came += fmt.Sprintf(", held after %.0f", ms(at.Sub(x.from)))
+		if early > 0 {
+			came += " and before"
+		}
 	} else {
 		r.Unheld++
 	}

@@ -23,11 +23,18 @@ type BargeInResult struct {
 	FalseCommits      int         `json:"false_commits"`      // Of coughs.
 	LostSamples       int         `json:"lost_samples"`       // The same.
 	Failed            int         `json:"failed"`             // Trials that could not be held, of all parts; they are in nothing else.
+	Refused           int         `json:"refused"`            // How often the service had no room for a call, which was then tried again.
+	// CallerLate is by how much the caller's frames left later than they were due, each of them: what the machine could not do in
+	// time for the bench itself. It is part of all durations.
+	CallerLate Percentiles `json:"caller_late_ms"`
+	CallerLag  float64     `json:"caller_late_max_ms"` // The most of it.
 
 	Interruptions *InterruptionsResult `json:"interruptions,omitempty"`
 	Coughs        *CoughsResult        `json:"coughs,omitempty"`
 	Echo          *EchoResult          `json:"echo,omitempty"`
 	OverEcho      *InterruptionsResult `json:"over_echo,omitempty"`
+
+	late []time.Duration
 
 	About
 }
@@ -142,7 +149,9 @@ func starved(a caller.Answer) int {
 	return 1
 }
 
-func newBargeInResult(seed uint64) BargeInResult { return BargeInResult{About: about(seed)} }
+func newBargeInResult(times int, seed uint64) BargeInResult {
+	return BargeInResult{Times: times, About: about(seed)}
+}
 
 // read has a recogniser hear what was played of the answers that were interrupted.
 func (r *BargeInResult) read(ctx context.Context, judge stt.Recognizer) error {
@@ -169,6 +178,10 @@ func (r *BargeInResult) read(ctx context.Context, judge stt.Recognizer) error {
 
 // sum finishes the parts and takes the figures at the top from them.
 func (r *BargeInResult) sum() {
+	r.CallerLate = percentiles(r.late)
+	for _, d := range r.late {
+		r.CallerLag = max(r.CallerLag, ms(d))
+	}
 	if p := r.Interruptions; p != nil {
 		p.finish()
 		r.Hold, r.Silence = p.Hold, p.Silence

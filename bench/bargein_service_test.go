@@ -40,6 +40,7 @@ type service struct {
 	sloppy   int           // So many words more than were heard, it believes, were.
 	drops    int           // Frames that it loses when an answer goes on.
 	slow     time.Duration // How long a hold takes.
+	full     int           // So many calls it refuses first.
 	voice    tts.Synthesizer
 
 	listener *pipe
@@ -96,6 +97,11 @@ func (s *service) run(t *testing.T, f func(t *testing.T, c caller.Caller)) {
 
 // serve holds one call.
 func (s *service) serve(w http.ResponseWriter, r *http.Request) {
+	if s.full > 0 {
+		s.full--
+		http.Error(w, "full", http.StatusServiceUnavailable)
+		return
+	}
 	var up websocket.Upgrader
 	conn, err := up.Upgrade(w, r, nil)
 	if err != nil {

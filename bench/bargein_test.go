@@ -98,6 +98,9 @@ func TestBargeInOfBadServices(t *testing.T) {
 		{"it is slow to hold", &service{slow: 60 * msec}, Interruptions, func(r BargeInResult) bool {
 			return r.Hold.P50 == 80 && r.Silence.P95 == 80
 		}},
+		{"it is full", &service{full: 2}, Interruptions, func(r BargeInResult) bool {
+			return r.Refused == 2 && r.Interruptions.Taken == 3
+		}},
 		{"it loses sound", &service{drops: 2}, Coughs, func(r BargeInResult) bool {
 			n := r.Coughs.Held["cough"] * 2 * wireFrame // some of them in a silence
 			return r.LostSamples > 0 && r.LostSamples <= n && r.Coughs.False["cough"] == 0

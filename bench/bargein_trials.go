@@ -134,6 +134,14 @@ func (t *trials) dial(ctx context.Context) error {
 		}
 	}
 	call, err := c.Dial(ctx)
+	for began := time.Now(); errors.Is(err, caller.ErrBusy) && time.Since(began) < longest; call, err = c.Dial(ctx) {
+		t.result.Refused++
+		select {
+		case <-time.After(busy):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -148,6 +156,7 @@ func (t *trials) hangUp() error {
 		return nil
 	}
 	t.call.Close()
+	t.result.late = append(t.result.late, t.call.Late()...)
 	t.call = nil
 	if t.Voice != nil {
 		t.Voice.forget()

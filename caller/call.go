@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,6 +30,7 @@ type Call struct {
 	mu      sync.Mutex // Guards what follows.
 	ledger  ledger
 	mic     *microphone
+	late    []time.Duration
 	err     error         // Why the call is over.
 	changed chan struct{} // Closed, and replaced, whenever ledger, mic or err change.
 
@@ -245,10 +247,18 @@ func (c *Call) speak() {
 	}
 }
 
+// Late returns by how much each frame so far left later than it was due: what this machine could not do in time.
+func (c *Call) Late() []time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.late)
+}
+
 // surround adds to a frame what the room brings of what was played while it was captured, and wakes those who wait for time to pass.
 func (c *Call) surround(frame audio.PCM, due time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.late = append(c.late, time.Since(due))
 	c.wake()
 	if c.room == nil && c.tap == nil {
 		return

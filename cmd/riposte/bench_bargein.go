@@ -208,7 +208,8 @@ func showBargeIn(out io.Writer, r bench.BargeInResult) error {
 	if p := r.OverEcho; p != nil {
 		showInterruptions(out, "over echo", p)
 	}
-	_, err := fmt.Fprintf(out, "%v\n", r.Machine)
+	_, err := fmt.Fprintf(out, "frames of the caller left %.1f ms late (p95; p99 %.1f, at most %.0f); calls refused at first %d\n%v\n",
+		r.CallerLate.P95, r.CallerLate.P99, r.CallerLag, r.Refused, r.Machine)
 	return err
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"slices"
+	"time"
 
 	"riposte/audio"
 	"riposte/audio/silero"
@@ -49,8 +50,9 @@ func (f voiceFinder) voiced(pcm audio.PCM, rate int) (from, to int, ok bool) {
 	if f.vad == nil {
 		return 0, 0, false
 	}
-	from, to, err := f.speech(pcm, rate)
-	return from, to, err == nil && to > 0
+	before := audio.Samples(500*time.Millisecond, rate) // of silence, as in a call: what comes before a voice is part of its sound
+	from, to, err := f.speech(append(make(audio.PCM, before), pcm...), rate)
+	return max(0, from-before), max(0, to-before), err == nil && to > before
 }
 
 // lastVoiced returns the index after the last voiced sample, or 0 when there is no voice.
