@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -12,29 +11,19 @@ import (
 	"riposte/budget/trace/sample"
 )
 
-// many returns a store of 200,000 turns, which is made once for all runs.
-func many() (*Store, error) {
-	s, err := Open(context.Background(), filepath.Join(os.TempDir(), "riposte-bench-traces", "traces.db"))
-	if err != nil {
-		return nil, err
-	}
-	if z, err := s.Size(context.Background()); err != nil || z.Turns == 200_000 {
-		return s, err
-	}
+// many returns a store of 200,000 turns.
+func many(b *testing.B) *Store {
+	s := fresh(b)
 	for part := range slices.Chunk(sample.New(1, noon).Turns(200_000), 1000) {
 		if err := s.WriteTurns(context.Background(), part...); err != nil {
-			return nil, err
+			b.Fatal(err)
 		}
 	}
-	return s, nil
+	return s
 }
 
 func BenchmarkStore(b *testing.B) {
-	s, err := many()
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer s.Close()
+	s := many(b)
 	ctx := context.Background()
 	list := func(text string) func(*testing.B) {
 		f, err := ParseFilter(text, noon)
