@@ -98,6 +98,7 @@ func callsOfPage(page store.CallPage) callsObject {
 type turnObject struct {
 	rowObject
 	Shares   map[string]float64    `json:"shares_ms"`
+	Observed bool                  `json:"observed"` // The budget did not act.
 	Marks    map[string]float64    `json:"marks_ms"`
 	Actions  []momentObject        `json:"actions"`
 	Words    []wordsObject         `json:"words"`
@@ -174,7 +175,7 @@ func turnObjectOf(t trace.Turn, sound *trace.Sound) turnObject {
 			ID: t.ID, Call: t.Call, Number: t.Number, At: r.SpeechEnd, Route: t.Route, Version: t.Version, Models: t.Models, Status: t.Status, Verdict: r.Verdict,
 			Blame: r.Blame, Plan: r.Plan.Total(), Gap: r.Total, Stages: r.Stages, Said: t.Said, Answer: t.Answer, Recorded: sound != nil,
 		}),
-		Shares: planOf(r.Plan), Marks: allMillis(r.Marks), Actions: []momentObject{}, Words: []wordsObject{}, Events: []momentObject{},
+		Shares: planOf(r.Plan), Observed: r.Plan.Observe, Marks: allMillis(r.Marks), Actions: []momentObject{}, Words: []wordsObject{}, Events: []momentObject{},
 		Tokens: tokensObject(t.Tokens), Work: map[string]workObject{}, Guesses: guessesObject(t.Guesses), Reason: t.Reason, Tools: orEmpty(t.Tools),
 		Siblings: []siblingObject{},
 	}

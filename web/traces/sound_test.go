@@ -18,7 +18,8 @@ func recorded(t trace.Turn) trace.Turn {
 	tone := func(n, silence int, hertz float64) []int16 {
 		out := make([]int16, n)
 		for i := silence; i < n; i++ {
-			swell := 0.35 + 0.65*math.Pow(math.Sin(float64(i)/rate*math.Pi*3.1), 2)
+			at := float64(i) / rate // syllables, some louder than others
+			swell := math.Pow(math.Sin(at*math.Pi*4.3), 2)*(0.6+0.4*math.Sin(at*5)) + 0.05
 			out[i] = int16(9000 * swell * math.Sin(2*math.Pi*hertz*float64(i)/rate))
 		}
 		return out

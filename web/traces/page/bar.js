@@ -5,7 +5,7 @@ import { ms, stageNames, stages } from './format.js'
 
 const wide = 160
 const high = 14
-const beyond = 1.7 // Budgets that the bar holds.
+const beyond = 1.4 // Budgets that the bar holds.
 
 // bar returns the stages of a turn as a picture that those who listen do not need: their numbers stand beside it.
 export function bar(turn) {

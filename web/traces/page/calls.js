@@ -4,7 +4,7 @@ import { ask } from './api.js'
 import { h, hidden, say } from './dom.js'
 import { count, exactly, lasted, many, ms, verdicts, when, words } from './format.js'
 import { live } from './live.js'
-import { head, loading, note, problem } from './parts.js'
+import { head, loading, note, problem, sign } from './parts.js'
 import { filterOf, href, read } from './state.js'
 
 export function callsView(place) {
@@ -101,6 +101,6 @@ function row(c) {
 function tally(c) {
   const parts = Object.keys(verdicts).filter((v) => c.verdicts[v])
   if (parts.length === 0) return h('span', { class: 'quiet' }, 'no turns')
-  return h('span', { class: 'tally' }, parts.map((v) => h('span', { class: `v-${v}`, title: verdicts[v].about }, h('span', { class: 'sign', 'aria-hidden': 'true' }, verdicts[v].sign),
+  return h('span', { class: 'tally' }, parts.map((v) => h('span', { class: `v-${v}`, title: verdicts[v].about }, sign(v),
     count(c.verdicts[v]), hidden(` ${v} `))))
 }

@@ -7,7 +7,7 @@ import { at, ms, number, steps } from './format.js'
 // span in seconds.
 export function chart({ series, limit, every, from, to, width, height, title }) {
   const small = height < 160
-  const left = 46
+  const left = 58
   const right = 12
   const top = 14
   const bottom = 22
@@ -16,7 +16,7 @@ export function chart({ series, limit, every, from, to, width, height, title }) 
   const x = (t) => left + (to === from ? 0.5 : (t - from) / (to - from)) * (width - left - right)
   const y = (v) => height - bottom - (v / most) * (height - top - bottom)
   const grid = steps(0, most, small ? 3 : 5).map((v) => [s('line', { class: 'grid', x1: left, x2: width - right, y1: y(v), y2: y(v) }),
-    s('text', { class: 'tick', x: left - 6, y: y(v) + 4, 'text-anchor': 'end' }, v === 0 ? '0 ms' : number(v))])
+    s('text', { class: 'tick', x: left - 6, y: y(v) + 4, 'text-anchor': 'end' }, ms(v))])
   const lines = series.map((l) => [
     s('path', { class: `curve ${l.cls}`, d: pieces(l.points, every).map((piece) => `M${piece.map((p) => `${x(p.t).toFixed(1)} ${y(p.v).toFixed(1)}`).join('L')}`).join('') }),
     l.points.map((p) => s('circle', { class: `point ${l.cls}`, cx: x(p.t).toFixed(1), cy: y(p.v).toFixed(1), r: l.points.length > 30 ? 1.6 : 2.4 },

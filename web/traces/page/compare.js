@@ -2,8 +2,8 @@
 
 import { ask } from './api.js'
 import { h, hidden, observeWidth, s, say } from './dom.js'
-import { count, many, ms, share, signed, stageNames, stages, steps, verdicts } from './format.js'
-import { head, loading, note, problem, select } from './parts.js'
+import { count, isWorse, many, ms, share, signed, stageNames, stages, steps, verdicts } from './format.js'
+import { head, loading, note, problem, select, sign } from './parts.js'
 import { filterOf, go, href, read } from './state.js'
 
 const keys = ['version', 'model', 'route', 'since', 'until']
@@ -115,8 +115,8 @@ function dumbbells(c, width) {
       const [a, b] = [pick(c.a)?.[p], pick(c.b)?.[p]]
       if (a === undefined || b === undefined) continue
       rows.push(s('g', {}, s('title', {}, `${name} ${p}: A ${ms(a)}, B ${ms(b)}, ${signed(b - a)}`), s('text', { class: 'rank', x: left - 8, y: y + dy + 4, 'text-anchor': 'end' }, p),
-        s('line', { class: b > a ? 'worse' : 'better', x1: x(a), x2: x(b), y1: y + dy, y2: y + dy }), s('circle', { class: 'dot-a', cx: x(a), cy: y + dy, r: 5 }), s('circle', { class: 'dot-b', cx: x(b), cy: y + dy, r: 5 }),
-        small ? null : s('text', { class: b > a ? 'value bad' : 'value', x: x(Math.max(a, b)) + 11, y: y + dy + 4 }, signed(b - a))))
+        s('line', { class: isWorse(a, b) ? 'worse' : 'better', x1: x(a), x2: x(b), y1: y + dy, y2: y + dy }), s('circle', { class: 'dot-a', cx: x(a), cy: y + dy, r: 5 }), s('circle', { class: 'dot-b', cx: x(b), cy: y + dy, r: 5 }),
+        small ? null : s('text', { class: isWorse(a, b) ? 'value bad' : 'value', x: x(Math.max(a, b)) + 11, y: y + dy + 4 }, signed(b - a))))
     }
     y += 50
   }
@@ -138,12 +138,12 @@ function verdictBar(g, letter, side) {
       from += w
       return rect
     })),
-    h('span', { class: 'key' }, parts.map((v) => h('span', { class: `v-${v}` }, h('span', { class: 'sign', 'aria-hidden': 'true' }, verdicts[v].sign), ` ${v} ${share(g.verdicts[v], g.turns)}`))))
+    h('span', { class: 'key' }, parts.map((v) => h('span', { class: `v-${v}` }, sign(v), ` ${v} ${share(g.verdicts[v], g.turns)}`))))
 }
 
 function numbers(c) {
-  const row = (name, a, b, write, diff) => h('tr', {}, h('th', { scope: 'row' }, name), h('td', { class: 'num' }, write(a)), h('td', { class: 'num' }, write(b)),
-    h('td', { class: diff !== null && diff > 0 ? 'num bad' : 'num' }, diff === null ? '' : signed(diff)))
+  const row = (name, a, b, write, diff = null) => h('tr', {}, h('th', { scope: 'row' }, name), h('td', { class: 'num' }, write(a)), h('td', { class: 'num' }, write(b)),
+    h('td', { class: diff !== null && isWorse(a, b) ? 'num bad' : 'num' }, diff === null ? '' : signed(diff)))
   const met = (g) => share(g.verdicts.met ?? 0, g.turns - (g.verdicts.none ?? 0))
   const of = (name, pick) => ['p50', 'p90', 'p95', 'p99'].map((p) => {
     const [a, b] = [pick(c.a)?.[p] ?? null, pick(c.b)?.[p] ?? null]
@@ -151,5 +151,5 @@ function numbers(c) {
   })
   return h('section', { class: 'panel wide', 'aria-labelledby': 'h-numbers' }, h('h2', { id: 'h-numbers' }, 'In numbers'),
     h('table', { class: 'plain' }, h('caption', { class: 'hidden' }, 'Both sets in numbers'), head('', ['A', 'num'], ['B', 'num'], ['B − A', 'num']),
-      h('tbody', {}, row('Turns', c.a.turns, c.b.turns, count, null), row('Met', met(c.a), met(c.b), (v) => v, null), of('Gap', (g) => g.gap_ms), stages.map((k) => of(stageNames[k], (g) => g.stages_ms[k])))))
+      h('tbody', {}, row('Turns', c.a.turns, c.b.turns, count), row('Met', met(c.a), met(c.b), (v) => v), of('Gap', (g) => g.gap_ms), stages.map((k) => of(stageNames[k], (g) => g.stages_ms[k])))))
 }

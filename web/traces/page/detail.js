@@ -15,6 +15,7 @@ export function detail(place, close) {
   let zoom = null
   let stop = new AbortController()
   let sound = null
+  let first = true // What the page was opened with takes no focus.
 
   async function show(wanted) {
     const z = read().get('zoom')
@@ -27,6 +28,7 @@ export function detail(place, close) {
     sound?.stop()
     sound = null
     if (!id) {
+      first = false
       place.replaceChildren()
       return
     }
@@ -39,11 +41,12 @@ export function detail(place, close) {
       if (other) place.scrollTop = 0
       const heading = place.querySelector('h2')
       if (keep) (document.getElementById(keep) ?? heading).focus()
-      else if (other && !document.activeElement?.closest?.('tbody, input, select')) heading.focus({ preventScroll: true })
-      if (other) say(spoken(turn))
+      else if (other && !first && !document.activeElement?.closest?.('tbody, input, select')) heading.focus({ preventScroll: true })
+      if (other && !first) say(spoken(turn))
+      first = false
     } catch (error) {
       if (error.name === 'AbortError') return
-      place.replaceChildren(bar2(close), problem(error, () => { id = null; show(wanted) }))
+      place.replaceChildren(back(close), problem(error, () => { id = null; show(wanted) }))
     } finally {
       clearTimeout(wait)
     }
@@ -57,7 +60,7 @@ export function detail(place, close) {
   }
 }
 
-const bar2 = (close) => h('p', { class: 'bar2' }, h('button', { type: 'button', id: 'close', onclick: close }, '← Back to the list'))
+const back = (close) => h('p', { class: 'bar2' }, h('button', { type: 'button', id: 'close', onclick: close }, '← Back to the list'))
 
 // spoken returns a turn in a sentence.
 function spoken(t) {
@@ -75,7 +78,8 @@ function drawn(t, sound, whole, close) {
     h('div', { class: 'bar2' }, h('button', { type: 'button', id: 'close', onclick: close }, h('span', { class: 'narrow' }, '← Back to the list'), h('span', { class: 'broad' }, 'Close')), neighbours(t)),
     h('header', { class: 'head' },
       h('h2', { tabindex: '-1', id: 'turn-title' }, verdict(t.verdict), ' ', t.gap_ms === null ? 'Not answered aloud' : h('span', { class: 'big' }, ms(t.gap_ms), h('small', {}, ` of ${ms(t.plan_ms)}`))),
-      t.blame ? h('p', { class: 'blamed' }, h('span', { class: `swatch f-${t.blame}`, 'aria-hidden': 'true' }), h('b', {}, stageNames[t.blame]), ` took ${signed(t.stages_ms[t.blame] - t.shares_ms[t.blame])} against its share`) : null,
+      t.blame ? h('p', { class: 'blamed' }, h('span', { class: `swatch f-${t.blame}`, 'aria-hidden': 'true' }), h('b', {}, stageNames[t.blame]), ` took ${signed(t.stages_ms[t.blame] - t.shares_ms[t.blame])} against its share`, t.observed ? '. The budget was only observed: it did not act' : '') : null,
+      t.marks_ms.answered - t.marks_ms.first_audible > 1 ? h('p', { class: 'blamed' }, `Something else was heard first. The answer itself came after ${ms(t.marks_ms.answered)}`) : null,
       h('p', { class: 'quiet' }, exactly(t.at), ' · ', t.route || 'no route', ' · ', t.version || 'no version', t.status ? ` · ${t.status}` : '', t.reason ? ` (${words(t.reason)})` : '')),
     h('div', { class: 'talk' },
       h('p', { class: 'said' }, h('b', {}, 'Caller'), h('q', {}, t.said || '(nothing was understood)')),

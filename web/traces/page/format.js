@@ -4,6 +4,7 @@ const whole = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 0 })
 const tenth = new Intl.NumberFormat('en-GB', { minimumFractionDigits: 1, maximumFractionDigits: 1 })
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' })
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
+const wholeDay = new Intl.DateTimeFormat('en-GB', { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' })
 const moment = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit', second: '2-digit', timeZoneName: 'short' })
 
 export const stages = ['mic', 'stt', 'llm', 'tts']
@@ -46,9 +47,18 @@ export const many = (n, one, more = one + 's') => `${count(n)} ${n === 1 ? one :
 // when writes a time of day, with the day where that is not today's.
 export function when(text) {
   const t = new Date(text)
-  const time = clock.format(t)
-  return t.toDateString() === new Date().toDateString() ? time : `${day.format(t)}, ${time}`
+  return isToday(t) ? clock.format(t) : `${day.format(t)}, ${clock.format(t)}`
 }
+
+// timeOf writes a time of day, and dayOf the day.
+export const timeOf = (text) => clock.format(new Date(text))
+
+export function dayOf(text) {
+  const t = new Date(text)
+  return isToday(t) ? 'Today' : wholeDay.format(t)
+}
+
+const isToday = (t) => t.toDateString() === new Date().toDateString()
 
 export const exactly = (text) => moment.format(new Date(text))
 
@@ -72,6 +82,9 @@ export function steps(low, high, wanted) {
   const power = 10 ** Math.floor(Math.log10(rough))
   const step = [1, 2, 5, 10].map((m) => m * power).find((m) => m >= rough) ?? 10 * power
   const out = []
-  for (let v = Math.ceil(low / step) * step; v <= high; v += step) out.push(Math.round(v * 1000) / 1000)
+  for (let v = Math.ceil(low / step) * step; v <= high; v += step) out.push(Math.round(v * 1000) / 1000 || 0)
   return out
 }
+
+// isWorse says whether a time grew by more than chance does.
+export const isWorse = (before, after) => after - before > Math.max(1, before * 0.03)

@@ -16,7 +16,7 @@ export function live(look, wanted) {
     if (busy || stopped) return
     busy = true
     try {
-      wait = (await look()) ? often : Math.min(wait * 1.25, seldom)
+      if (wanted()) wait = (await look()) ? often : Math.min(wait * 1.25, seldom)
     } catch (error) {
       wait = Math.min(wait * 2, rarely)
     }
@@ -26,7 +26,7 @@ export function live(look, wanted) {
 
   function plan() {
     clearTimeout(timer)
-    if (!stopped && !document.hidden && wanted()) timer = setTimeout(turn, wait)
+    if (!stopped && !document.hidden) timer = setTimeout(turn, wait)
   }
 
   function seen() {

@@ -1,12 +1,23 @@
 // Small pieces that several views have.
 
-import { h } from './dom.js'
+import { h, s } from './dom.js'
 import { stageNames, verdictOf } from './format.js'
+
+const shapes = {
+  met: [s('circle', { cx: 6, cy: 6, r: 4.5 })],
+  masked: [s('circle', { cx: 6, cy: 6, r: 4.2, class: 'open' }), s('path', { d: 'M6 1.8a4.2 4.2 0 0 1 0 8.4z' })],
+  over: [s('path', { d: 'M6 1L11.5 11H.5z' })],
+  failed: [s('path', { class: 'open', d: 'M2 2l8 8M10 2l-8 8' })],
+  none: [s('path', { class: 'open', d: 'M2 6h8' })],
+}
+
+// sign returns the sign of a verdict: colour alone says nothing to some.
+export const sign = (name) => s('svg', { class: 'sign', viewBox: '0 0 12 12', 'aria-hidden': 'true', focusable: 'false' }, (shapes[name] ?? shapes.none).map((e) => e.cloneNode()))
 
 // verdict returns a verdict with its sign.
 export function verdict(name, blame) {
   const v = verdictOf(name)
-  return h('span', { class: `verdict v-${v.name}`, title: v.about }, h('span', { class: 'sign', 'aria-hidden': 'true' }, v.sign), v.name,
+  return h('span', { class: `verdict v-${v.name}`, title: v.about }, sign(v.name), v.name,
     blame ? h('span', { class: 'blame' }, h('span', { class: `swatch f-${blame}`, 'aria-hidden': 'true' }), stageNames[blame] ?? blame) : null)
 }
 

@@ -12,6 +12,7 @@ export function player(t) {
   let follower = () => {}
   let frame = 0
   let decoded = null
+  let loud = 0 // The loudest sample: shapes are drawn in relation to it.
   const stop = new AbortController()
 
   const place = () => begins + audio.currentTime * 1000
@@ -31,7 +32,9 @@ export function player(t) {
     decoded ??= fetch(address, { signal: stop.signal, cache: 'no-store' }).then(async (reply) => {
       if (!reply.ok) return null
       const bytes = await reply.arrayBuffer()
-      return new Int16Array(bytes, 44, Math.floor((bytes.byteLength - 44) / 2))
+      const samples = new Int16Array(bytes, 44, Math.floor((bytes.byteLength - 44) / 2))
+      for (const v of samples) loud = Math.max(loud, Math.abs(v))
+      return samples
     }).catch(() => null)
     return decoded
   }
@@ -52,13 +55,14 @@ export function player(t) {
       const samples = await load()
       const out = new Float32Array(n)
       if (!samples) return out
+      const most = loud || 1
       const perMs = t.sound.rate / 1000
       for (let i = 0; i < n; i++) {
         const first = Math.floor((low + ((high - low) * i) / n - begins) * perMs)
         const end = Math.ceil((low + ((high - low) * (i + 1)) / n - begins) * perMs)
         let loudest = 0
         for (let k = Math.max(first, 0); k < end && 2 * k + side < samples.length; k++) loudest = Math.max(loudest, Math.abs(samples[2 * k + side]))
-        out[i] = loudest / 32768
+        out[i] = loudest / most
       }
       return out
     },

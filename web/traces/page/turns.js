@@ -4,7 +4,7 @@ import { ask } from './api.js'
 import { bar, barText } from './bar.js'
 import { detail } from './detail.js'
 import { h, hidden, say } from './dom.js'
-import { count, many, ms, share, verdicts, when } from './format.js'
+import { count, dayOf, exactly, many, ms, share, timeOf, verdicts } from './format.js'
 import { live } from './live.js'
 import { head, legend, loading, note, problem, verdict } from './parts.js'
 import { filterOf, go, href, read } from './state.js'
@@ -64,7 +64,7 @@ export function turnsView(place) {
     const q = filterOf(read())
     q.set('every', 'all')
     const { groups, shares_ms: plan } = await ask('stats', q, signal)
-    summary.replaceChildren(groups.length ? summaryOf(groups[0], plan) : '')
+    summary.replaceChildren(...(groups.length ? summaryOf(groups[0], plan) : []))
   }
 
   function draw(fresh) {
@@ -76,7 +76,12 @@ export function turnsView(place) {
       return
     }
     const focused = document.activeElement?.closest?.('tr')?.dataset.id
-    const rows = shown.turns.map((t) => row(t, fresh && !fresh.has(t.id)))
+    let day = dayOf(new Date())
+    const rows = shown.turns.flatMap((t) => {
+      const same = dayOf(t.at) === day
+      day = dayOf(t.at)
+      return same ? [row(t, fresh && !fresh.has(t.id))] : [dayRow(day), row(t, fresh && !fresh.has(t.id))]
+    })
     list.replaceChildren(
       h('table', { class: 'turns', role: 'table' }, h('caption', { class: 'hidden' }, 'Turns, newest first. Arrow keys go from turn to turn, Enter opens one.'),
         head('Verdict', ['Gap', 'num'], 'Stages', 'Said', ['Time', 'num']), h('tbody', { onkeydown: keys, onclick: click }, rows)),
@@ -163,22 +168,23 @@ function row(t, fresh) {
     h('td', { role: 'cell', class: 'c-bar' }, bar(t), hidden(barText(t))),
     h('th', { role: 'rowheader', scope: 'row', class: 'c-said' },
       h('a', { href: href({ turn: t.id }), 'data-go': true, 'data-id': t.id }, t.said || '(nothing was understood)'), t.recorded ? h('span', { class: 'tag', title: 'Its sound was recorded' }, 'sound') : null),
-    h('td', { role: 'cell', class: 'c-time num' }, h('time', { datetime: t.at }, when(t.at))))
+    h('td', { role: 'cell', class: 'c-time num' }, h('time', { datetime: t.at, title: exactly(t.at) }, timeOf(t.at))))
 }
+
+const dayRow = (day) => h('tr', { role: 'row', class: 'day' }, h('th', { role: 'rowheader', scope: 'rowgroup', colspan: 5 }, day))
 
 function summaryOf(g, plan) {
   const total = Object.values(plan).reduce((a, b) => a + b, 0)
   const met = g.verdicts.met ?? 0
   const judged = g.turns - (g.verdicts.none ?? 0)
-  const figure = (name, value, about, bad) => h('div', { class: bad ? 'bad' : null }, h('dt', {}, name), h('dd', {}, value, about ? h('small', {}, about) : null))
   const order = Object.keys(verdicts).filter((v) => g.verdicts[v])
+  const figure = (name, value, about, bad) => h('div', { class: bad ? 'bad' : null }, h('dt', {}, name), h('dd', {}, value, about ? h('small', {}, about) : null))
   return [
     h('dl', { class: 'figures' },
       figure('Turns', count(g.turns)),
-      figure('Within the budget', share(met, judged), `${count(judged - met)} not`),
+      figure('Answered in time', share(met, judged), order.filter((v) => v !== 'met').map((v) => `${count(g.verdicts[v])} ${v}`).join(', ')),
       figure('Gap, median', ms(g.gap_ms.p50), `of ${ms(total)}`, g.gap_ms.p50 > total),
       figure('Gap, 95th percentile', ms(g.gap_ms.p95), g.gap_ms.p95 > total ? `${ms(g.gap_ms.p95 - total)} over` : `${ms(total - g.gap_ms.p95)} left`, g.gap_ms.p95 > total)),
-    h('p', { class: 'hidden' }, order.map((v) => `${v}: ${count(g.verdicts[v])}`).join(', ')),
     legend(),
   ]
 }

@@ -77,14 +77,12 @@ export function waterfall(t, { width, whole, sound }) {
   if (sound) {
     for (const [name, side] of [['Caller', 0], ['Answer', 1]]) {
       label(name, y + 24)
+      const top = y
       const wave = s('path', { class: `wave w${side}` })
-      sound.peaks(side, from, to, Math.max(Math.floor((width - left - right) / 2), 10)).then((d) => wave.setAttribute('d', path(d, left, y0(name), width - left - right)))
+      sound.peaks(side, from, to, Math.max(Math.floor((width - left - right) / 2), 10)).then((d) => wave.setAttribute('d', path(d, left, top + 20, width - left - right)))
       body.push(wave)
       y += 40
     }
-  }
-  function y0(name) {
-    return y - (name === 'Caller' ? 80 : 40) + 20
   }
 
   const high = y + 6
@@ -96,7 +94,7 @@ export function waterfall(t, { width, whole, sound }) {
   const head = s('line', { class: 'playhead', x1: -10, x2: -10, y1: 20, y2: high })
   const picture = s('svg', { class: 'waterfall', width, height: high, viewBox: `0 0 ${width} ${high}`, role: 'img', 'aria-label': described(t) },
     s('defs', {}, s('pattern', { id: 'hatch', width: 6, height: 6, patternUnits: 'userSpaceOnUse', patternTransform: 'rotate(45)' }, s('rect', { class: 'hatch', width: 2.5, height: 6 }))),
-    grid, body, t.plan_ms >= from && t.plan_ms <= to ? line : null, sound ? head : null)
+    grid, t.plan_ms >= from && t.plan_ms <= to ? line : null, body, sound ? head : null)
   if (sound) {
     sound.follow((at) => {
       const place = within(at) ? x(at) : -10
