@@ -34,6 +34,7 @@ var house = map[string][]string{
 	"caller":             {"audio"},
 	"bench":              {"audio", "audio/room", "budget", "budget/trace", "budget/trace/sample", "budget/trace/store", "caller", "endpoint", "llm", "scenario", "scenario/live", "stt", "stt/wer", "tts"},
 	"web":                {},
+	"web/traces":         {"audio", "budget", "budget/trace", "budget/trace/store"},
 
 	"budget/trace/store":   {"budget", "budget/trace"},
 	"budget/trace/sample":  {"budget", "budget/trace"},
@@ -60,7 +61,7 @@ var house = map[string][]string{
 
 	"cmd/riposte": {
 		"audio", "audio/silero", "audio/smartturn", "bench", "budget", "budget/trace", "budget/trace/export", "budget/trace/metrics", "budget/trace/otel",
-		"budget/trace/store", "caller", "llm", "llm/llama", "native", "native/console", "native/onnx", "pipeline", "scenario/live", "stt", "stt/whisper", "transport", "transport/realtime", "tts", "tts/piper", "web",
+		"budget/trace/store", "caller", "llm", "llm/llama", "native", "native/console", "native/onnx", "pipeline", "scenario/live", "stt", "stt/whisper", "transport", "transport/realtime", "tts", "tts/piper", "web", "web/traces",
 	},
 }
 

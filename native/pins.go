@@ -116,5 +116,12 @@ func DebianPackages(gpu GPU) []DebianPackage {
 	return list
 }
 
+// Browser is what the page of traces is tested in: Chromium without windows, and the typeface of the documentation's pictures. With what they
+// need they are some 100 MB to load and 310 MB on the disk.
+var Browser = []DebianPackage{
+	{"chromium-headless-shell", "BSD-3-Clause and others", "testing the page of traces"},
+	{"fonts-inter", "OFL-1.1", "pictures of the page of traces that are the same everywhere"},
+}
+
 // SoftwareGPU is what tests of a build for Vulkan run on: a GPU in software.
 var SoftwareGPU = DebianPackage{"mesa-vulkan-drivers", "MIT", "testing llama.cpp for Vulkan without a GPU"}

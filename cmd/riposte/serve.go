@@ -73,13 +73,15 @@ func (s *service) serve(ctx context.Context, listener net.Listener, ready func()
 	}
 	defer flush()
 
+	page, shut := s.openPage()
+	defer shut()
 	calls := &realtime.Server{
 		Hold: s.hold, Admit: s.admitCounted, Defaults: s.settings.call(), Model: s.settings.LLM.Model, Voice: s.settings.TTS.Voice,
 		Language: func(code string) bool { return s.engines.stt.Knows(code) }, // asked by calls only, so after loading
 		Origins:  s.settings.Origins, Limits: s.settings.wire(), Log: s.log,
 	}
 	server := &http.Server{
-		Handler:           s.telling(web.Routes(&s.status, calls)),
+		Handler:           s.telling(web.WithTraces(web.Routes(&s.status, calls), page)),
 		BaseContext:       func(net.Listener) context.Context { return held },
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       time.Minute,

@@ -127,6 +127,8 @@ type settings struct {
 		Bytes      int64         `default:"1073741824" help:"Most bytes of the file. Over it the oldest sound goes first, and then the oldest turns; 0 is no limit." group:"trace"`
 		Record     bool          `help:"Keep the sound of each turn as well, the caller's and ours. Ask callers first." group:"trace"`
 		RecordKeep time.Duration `default:"24h" help:"How long sound is kept; 0 as long as its turn." group:"trace"`
+		Page       string        `default:"local" enum:"local,all,off" help:"Who may see the page /traces, which shows what callers said: local (programs on this machine, and not through a proxy), all (whoever reaches the service) or off (nobody)." group:"trace"`
+		Hosts      []string      `placeholder:"NAME" help:"With trace-page=all, names by which browsers reach the service, besides its addresses, localhost and this machine's own name. Under others the page is refused, against DNS rebinding." group:"trace"`
 	} `embed:"" prefix:"trace-"`
 
 	Telemetry struct {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"riposte/native"
@@ -102,8 +103,10 @@ func missingDebian(ctx context.Context, wanted []native.DebianPackage) ([]string
 
 // present reports whether the program that a package is for is there all the same, from somewhere else than Debian.
 func present(name string) bool {
-	program := map[string]string{"cmake": "cmake", "ninja-build": "ninja", "g++": "c++"}[name]
-	return program != "" && onPath(program)
+	programs := map[string][]string{
+		"cmake": {"cmake"}, "ninja-build": {"ninja"}, "g++": {"c++"}, "chromium-headless-shell": {"chromium", "chromium-browser", "google-chrome"},
+	}
+	return slices.ContainsFunc(programs[name], onPath)
 }
 
 func onPath(program string) bool {

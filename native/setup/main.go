@@ -47,6 +47,7 @@ func run(ctx context.Context) error {
 		plan.Models = native.DefaultModels()
 	case "test":
 		plan.Models = native.TestModels()
+		debian = append(debian, native.Browser...)
 	case "gpu":
 		plan.Models = native.GPUTestModels()
 		if gpu == native.Vulkan {

@@ -16,11 +16,9 @@ import (
 // keyboard, in the light and in the dark.
 func TestBrowser(t *testing.T) {
 	turns := talks(1500)
-	late := len(turns) - 4 // A turn to look at: late, for its model, and recorded.
-	for ; turns[late].Report.Verdict != budget.Masked; late-- {
-	}
+	late := len(turns) - 4 // A turn to look at: masked, for its model was slow, and recorded.
 	turns[late] = recorded(turns[late])
-	evil := len(turns) - 3
+	evil := len(turns) - 30
 	turns[evil].Said = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script> tea & "cake"`
 	turns[evil].Words = []trace.Heard{{At: -time.Second, Text: turns[evil].Said}}
 	p, writer := shownLive(t, turns)
@@ -111,6 +109,7 @@ func TestBrowser(t *testing.T) {
 		ask[bool](b, "document.getElementById('zoom-whole').click() ?? true")
 		b.until("location.search.includes('zoom=whole') && document.querySelectorAll('.waterfall .heard').length > 3")
 		b.fits("whole turn")
+		b.shoot("traces-whole.png")
 		b.open("/traces?turn="+turns[evil].ID, "document.querySelector('.side .waterfall')")
 		b.is("words of callers are text", fmt.Sprintf("document.querySelector('.side .said q').textContent === %q && !document.querySelector('main img, main script')", turns[evil].Said))
 	})
@@ -137,6 +136,7 @@ func TestBrowser(t *testing.T) {
 	b.step("calls", func(t *testing.T) {
 		b.open("/traces?view=calls", "document.querySelectorAll('.calls tbody tr').length === 50")
 		b.fits("calls")
+		b.shoot("traces-calls.png")
 		ask[bool](b, "document.querySelectorAll('.calls tbody a')[2].click() ?? true")
 		b.until("document.querySelectorAll('.turns tr[data-id]').length === 10 && document.querySelector('input[name=call]').value.startsWith('sess_')")
 	})

@@ -45,31 +45,65 @@ func talks(n int) []trace.Turn {
 			}
 		}
 		if t.Version == "v1.5.0" && t.Report.Verdict != budget.Failed && t.Report.Verdict != budget.Masked {
-			quicken(t)
+			retime(t, map[budget.Stage]float64{budget.LLM: 2. / 3})
 		}
 	}
+	// The newest are such as an engineer would look at.
+	of := func(back int) *trace.Turn { return &turns[n-back] }
+	retime(of(2), map[budget.Stage]float64{budget.LLM: 3.9})
+	retime(of(4), map[budget.Stage]float64{budget.LLM: 3.6})
+	mask(of(4))
+	retime(of(7), map[budget.Stage]float64{budget.STT: 2.9})
+	retime(of(9), map[budget.Stage]float64{budget.LLM: 2.9})
+	mask(of(9))
+	failed := of(11)
+	failed.Report.Verdict, failed.Report.Blame, failed.Status, failed.Reason = budget.Failed, budget.LLM, "failed", "engine"
+	failed.Events = append(failed.Events, trace.Event{At: 600 * time.Millisecond, Kind: trace.KindFault, Detail: "llm: the engine does not answer"})
+	retime(of(13), map[budget.Stage]float64{budget.TTS: 5})
 	return turns
 }
 
-// quicken takes a third from what the model took.
-func quicken(t *trace.Turn) {
+// order is that of a turn's marks, with the stages in which they lie.
+var order = []struct {
+	mark  budget.Mark
+	stage budget.Stage
+}{
+	{budget.Received, budget.Mic}, {budget.Decided, budget.STT}, {budget.Final, budget.STT}, {budget.FirstToken, budget.LLM}, {budget.FirstClause, budget.LLM},
+	{budget.FirstAudio, budget.TTS}, {budget.FirstAudible, budget.TTS}, {budget.Answered, budget.TTS}, {budget.Done, ""},
+}
+
+// retime stretches what stages took, by their factors.
+func retime(t *trace.Turn, factors map[budget.Stage]float64) {
 	r := t.Report
-	third := (r.Marks[budget.FirstClause] - r.Marks[budget.Final]) / 3
-	third = third.Truncate(time.Microsecond)
 	clock := budget.NewTurn(r.SpeechEnd)
-	for _, mark := range []budget.Mark{
-		budget.Received, budget.Decided, budget.Final, budget.FirstToken, budget.FirstClause, budget.FirstAudio, budget.FirstAudible, budget.Answered, budget.Done,
-	} {
-		at := r.Marks[mark]
-		switch mark {
-		case budget.FirstToken:
-			at = r.Marks[budget.Final] + (at-r.Marks[budget.Final])*2/3
-		case budget.FirstClause, budget.FirstAudio, budget.FirstAudible, budget.Answered, budget.Done:
-			at -= third
+	var at, before time.Duration
+	for _, o := range order {
+		factor, ok := factors[o.stage]
+		if !ok {
+			factor = 1
 		}
-		clock.Mark(mark, r.SpeechEnd.Add(at))
+		at += time.Duration(float64(r.Marks[o.mark]-before) * factor).Truncate(time.Microsecond)
+		before = r.Marks[o.mark]
+		clock.Mark(o.mark, r.SpeechEnd.Add(at))
 	}
 	t.Report = clock.Report(r.Plan)
+}
+
+// mask lets a phrase be heard before the answer of a turn, whose model was slow.
+func mask(t *trace.Turn) {
+	const acted, heard = 765 * time.Millisecond, 803 * time.Millisecond
+	r := t.Report
+	clock := budget.NewTurn(r.SpeechEnd)
+	clock.Act(budget.LLM, budget.Opener, r.SpeechEnd.Add(acted))
+	for _, o := range order {
+		at := r.Marks[o.mark]
+		if o.mark == budget.FirstAudible {
+			at = heard
+		}
+		clock.Mark(o.mark, r.SpeechEnd.Add(at))
+	}
+	t.Report = clock.Report(r.Plan)
+	t.Events = append(t.Events, trace.Event{At: acted, Kind: trace.KindAction, Detail: string(budget.Opener)})
 }
 
 // shownLive returns a page whose file is written to while it is shown, and what writes to it.
@@ -81,5 +115,15 @@ func shownLive(t testing.TB, turns []trace.Turn) (*Page, *store.Store) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
+	for i := 0; i < len(turns); i += 10 { // the call that was last goes on
+		first, end := turns[i].Report.SpeechEnd, turns[min(i+9, len(turns)-1)].Report
+		c := trace.Call{ID: turns[i].Call, Route: turns[i].Route, Version: turns[i].Version, Wire: "websocket", Began: first.Add(-4 * time.Second), Turns: 10}
+		if i+10 < len(turns) {
+			c.Ended, c.Reason = end.SpeechEnd.Add(end.Marks[budget.Done]+3*time.Second), []string{"hung_up", "hung_up", "silent"}[i/10%3]
+		}
+		if err := s.WriteCall(context.Background(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
 	return shown(t, path), s
 }

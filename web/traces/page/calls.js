@@ -90,7 +90,7 @@ function row(c) {
   return h('tr', { role: 'row' },
     h('th', { role: 'rowheader', scope: 'row' }, h('a', { href: href({ view: null, call: c.id, turn: null, from: null }), 'data-go': true, 'data-id': c.id }, c.id)),
     cell('began', 'Began', h('time', { datetime: c.began, title: exactly(c.began) }, when(c.began))),
-    cell('lasted', 'Lasted', c.ended ? lasted(c.began, c.ended) : h('span', { class: 'on' }, h('span', { class: 'dot', 'aria-hidden': 'true' }), 'no end told')),
+    cell('lasted', 'Lasted', c.ended ? lasted(c.began, c.ended) : h('span', { class: 'on' }, h('span', { class: 'dot', 'aria-hidden': 'true' }), 'no end yet')),
     cell('ended', 'Ended', c.reason ? words(c.reason) : '–'),
     cell('route', 'Route', c.route || '–', c.wire ? h('small', {}, ` ${c.wire}`) : null),
     cell('verdicts', 'Turns', tally(c)),

@@ -78,7 +78,7 @@ function drawn(t, sound, whole, close) {
     h('div', { class: 'bar2' }, h('button', { type: 'button', id: 'close', onclick: close }, h('span', { class: 'narrow' }, '← Back to the list'), h('span', { class: 'broad' }, 'Close')), neighbours(t)),
     h('header', { class: 'head' },
       h('h2', { tabindex: '-1', id: 'turn-title' }, verdict(t.verdict), ' ', t.gap_ms === null ? 'Not answered aloud' : h('span', { class: 'big' }, ms(t.gap_ms), h('small', {}, ` of ${ms(t.plan_ms)}`))),
-      t.blame ? h('p', { class: 'blamed' }, h('span', { class: `swatch f-${t.blame}`, 'aria-hidden': 'true' }), h('b', {}, stageNames[t.blame]), ` took ${signed(t.stages_ms[t.blame] - t.shares_ms[t.blame])} against its share`, t.observed ? '. The budget was only observed: it did not act' : '') : null,
+      t.blame ? h('p', { class: 'blamed' }, h('span', { class: `swatch f-${t.blame}`, 'aria-hidden': 'true' }), h('b', {}, stageNames[t.blame]), ` ${against(t.stages_ms[t.blame], t.shares_ms[t.blame])}`, t.observed ? '. The budget was only observed: it did not act' : '') : null,
       t.marks_ms.answered - t.marks_ms.first_audible > 1 ? h('p', { class: 'blamed' }, `Something else was heard first. The answer itself came after ${ms(t.marks_ms.answered)}`) : null,
       h('p', { class: 'quiet' }, exactly(t.at), ' · ', t.route || 'no route', ' · ', t.version || 'no version', t.status ? ` · ${t.status}` : '', t.reason ? ` (${words(t.reason)})` : '')),
     h('div', { class: 'talk' },
@@ -87,6 +87,12 @@ function drawn(t, sound, whole, close) {
     h('section', { 'aria-labelledby': 'h-waterfall' }, h('div', { class: 'titled' }, h('h3', { id: 'h-waterfall' }, 'Where the time went'), zooms), figure, sound?.element),
     stageTable(t), heardTable(t), momentTable(t), callStrip(t),
   ]
+}
+
+// against says how a stage did.
+function against(took, share) {
+  if (took === undefined) return 'did not end'
+  return took > share ? `took ${ms(took - share)} more than its share` : `took ${ms(share - took)} less than its share`
 }
 
 // neighbours leads to the turns before and after it in the call.

@@ -53,7 +53,7 @@ export function waterfall(t, { width, whole, sound }) {
       over > 0 ? s('rect', { class: 'over', fill: 'url(#hatch)', x: clip(end - over), y: y + 5, width: Math.max(clip(end) - clip(end - over), 1), height: rowHigh - 10, rx: 2 }) : null))
     const text = `${ms(took)}${over > 0 ? ` (${signed(over)})` : ''}`
     const fits = clip(end) + 6 + text.length * letter < width - right
-    body.push(s('text', { class: over > 0 ? 'value bad' : 'value', x: fits ? clip(end) + 6 : clip(begin) - 6, y: y + 19, 'text-anchor': fits ? 'start' : 'end' }, text))
+    body.push(s('text', { class: over > 0 ? 'value bad' : 'value', x: fits ? clip(end) + 6 : clip(begin) - 6, y: y + 19, 'text-anchor': fits ? 'start' : 'end' }, text, fits ? waited(t.work[stage], width - right - clip(end) - 12 - text.length * letter) : null))
     begin = end
     y += rowHigh
   }
@@ -108,6 +108,12 @@ export function waterfall(t, { width, whole, sound }) {
     })
   }
   return picture
+}
+
+// waited says how long a stage's work waited for the executor, where there is room for it.
+function waited(work, room) {
+  const text = work && work.waited_ms >= 1 ? `  waited ${ms(work.waited_ms)}` : ''
+  return text && text.length * letter < room ? s('tspan', { class: 'faint' }, text) : null
 }
 
 // span returns which part of the turn is shown: by default from shortly before the end of speech to shortly after the first sound.
