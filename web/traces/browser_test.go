@@ -142,8 +142,12 @@ func TestBrowser(t *testing.T) {
 	})
 
 	b.step("percentiles", func(t *testing.T) {
+		b.open("/traces?view=stats", "document.querySelectorAll('.chart').length === 5")
+		b.is("median and percentile are drawn", "document.querySelectorAll('.chart')[0].querySelectorAll('.curve').length === 2")
+		b.shoot("traces-stages.png")
 		b.open("/traces?view=stats&by=version", "document.querySelectorAll('.chart').length === 5")
 		b.is("there is a line for each version", "document.querySelectorAll('.chart')[0].querySelectorAll('.curve').length === 2")
+		b.is("there is a point for each hour", "document.querySelectorAll('.chart')[0].querySelectorAll('circle').length > 20")
 		b.is("there is a budget line", "[...document.querySelectorAll('.chart')].every((c) => c.querySelector('.budget'))")
 		b.fits("percentiles")
 		b.shoot("traces-percentiles.png")

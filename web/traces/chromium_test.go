@@ -193,6 +193,7 @@ func (b *browser) fits(where string) {
 		for (const e of document.querySelectorAll('button, select, nav a, .figures dd, .verdict')) {
 			if (e.scrollWidth > e.clientWidth + 2 && e.clientWidth > 2) out.push(e.tagName + ' "' + e.textContent.slice(0, 30) + '" is cut')
 		}
+		if (document.body.textContent.includes('[object')) out.push('an object is written as text')
 		return out
 	})()`)
 	if len(wide) > 0 {

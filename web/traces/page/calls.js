@@ -9,7 +9,7 @@ import { filterOf, href, read } from './state.js'
 
 export function callsView(place) {
   const list = h('section', { class: 'list', 'aria-label': 'Calls' }, loading())
-  place.replaceChildren(list)
+  place.replaceChildren(h('h1', { class: 'hidden' }, 'Calls'), list)
   let asked = null
   let shown = null
   let stop = new AbortController()

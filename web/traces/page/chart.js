@@ -8,7 +8,7 @@ import { at, ms, number, steps } from './format.js'
 export function chart({ series, limit, every, from, to, width, height, title }) {
   const small = height < 160
   const left = 58
-  const right = 12
+  const right = small && width < 360 ? 48 : 56
   const top = 14
   const bottom = 22
   const values = series.flatMap((l) => l.points.map((p) => p.v))
@@ -24,7 +24,7 @@ export function chart({ series, limit, every, from, to, width, height, title }) 
   return s('svg', { class: 'chart', width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': `${title}. The table below has the numbers.` },
     grid, times(from, to, every, x, height - 6, width),
     s('line', { class: 'budget', x1: left, x2: width - right, y1: y(limit), y2: y(limit) }),
-    s('text', { class: 'limit', x: width - right, y: y(limit) - 4, 'text-anchor': 'end' }, ms(limit)), lines)
+    s('text', { class: 'limit', x: width - right + 6, y: y(limit) + 4 }, ms(limit)), lines)
 }
 
 // pieces cuts a line where there were no turns.
@@ -46,7 +46,7 @@ function times(from, to, every, x, y, width) {
   const zone = new Date(from).getTimezoneOffset() * 60000
   const out = []
   for (let t = Math.ceil((from - zone) / step) * step + zone; t <= to; t += step) {
-    if (x(t) > 60 && x(t) < width - 24) out.push(s('text', { class: 'tick', x: x(t), y, 'text-anchor': 'middle' }, at(t, step / 1000)))
+    if (x(t) > 60 && x(t) < width - 40) out.push(s('text', { class: 'tick', x: x(t), y, 'text-anchor': 'middle' }, at(t, step / 1000)))
   }
   return out
 }

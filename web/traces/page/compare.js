@@ -138,7 +138,7 @@ function verdictBar(g, letter, side) {
       from += w
       return rect
     })),
-    h('span', { class: 'key' }, parts.map((v) => h('span', { class: `v-${v}` }, sign(v), ` ${v} ${share(g.verdicts[v], g.turns)}`))))
+    h('span', { class: 'key' }, parts.map((v) => h('span', { class: `v-${v}` }, sign(v), `${v} ${share(g.verdicts[v], g.turns)}`))))
 }
 
 function numbers(c) {

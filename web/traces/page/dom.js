@@ -18,7 +18,7 @@ function fill(element, props, children) {
     else if (value === true) element.setAttribute(name, '')
     else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value)
   }
-  element.append(...children.flat(2).filter((c) => c !== null && c !== undefined && c !== false))
+  element.append(...children.flat(Infinity).filter((c) => c !== null && c !== undefined && c !== false))
   return element
 }
 

@@ -54,6 +54,8 @@ export function statsView(place) {
 
 const rankOf = (q) => (ranks.some(([v]) => v === q.get('rank')) ? q.get('rank') : 'p95')
 
+const rankName = (rank) => ranks.find(([v]) => v === rank)[1]
+
 function drawn(over, all, rank) {
   if (all.groups.length === 0) return [note('No turns match', 'Nothing that is kept fits all of the filters. Take one away, or choose more time.')]
   const names = [...all.groups].sort((a, b) => b.turns - a.turns).map((g) => g.name)
@@ -62,20 +64,23 @@ function drawn(over, all, rank) {
   const times = over.groups.map((g) => Date.parse(g.at))
   const middle = (over.every_s * 1000) / 2
   const panel = (title, limit, pick, cls, big) => {
-    const series = shown.map((name, i) => ({
-      name, cls: split ? `g${i}` : cls,
-      points: over.groups.filter((g) => g.name === name && pick(g)?.n).map((g) => ({ t: Date.parse(g.at) + middle, v: pick(g)[rank], n: pick(g).n })),
-    }))
+    const line = (name, cls, of) => ({
+      name, cls, points: over.groups.filter((g) => g.name === name && pick(g)?.n).map((g) => ({ t: Date.parse(g.at) + middle, v: pick(g)[of], n: pick(g).n })),
+    })
+    const series = split ? shown.map((name, i) => line(name, `g${i}`, rank)) : [line('', cls, rank)]
+    if (!split && rank !== 'p50') series.unshift(line('', `${cls} median`, 'p50'))
     const figure = h('div', { class: 'figure' })
     observeWidth(figure, (width) => figure.replaceChildren(chart({
-      series, limit, every: over.every_s, from: Math.min(...times), to: Math.max(...times) + 2 * middle, width, height: big ? 240 : 150, title: `${title}, ${ranks.find(([v]) => v === rank)[1]}, over time`,
+      series, limit, every: over.every_s, from: Math.min(...times), to: Math.max(...times) + 2 * middle, width, height: big ? 240 : 150, title: `${title}, ${rankName(rank)}, over time`,
     })))
     return h('section', { class: big ? 'panel big' : 'panel' }, h('h2', {}, cls === 'g-gap' ? null : h('span', { class: `swatch f-${cls.slice(2)}`, 'aria-hidden': 'true' }), title), figure)
   }
   const total = stages.reduce((n, k) => n + over.shares_ms[k], 0)
   return [
     split ? h('ul', { class: 'legend', 'aria-label': 'Lines' }, shown.map((name, i) => h('li', {}, h('span', { class: `stroke g${i}`, 'aria-hidden': 'true' }), name || '(none)')),
-      names.length > most ? h('li', { class: 'quiet' }, `${names.length - most} with fewer turns are in the table only`) : null) : null,
+      names.length > most ? h('li', { class: 'quiet' }, `${names.length - most} with fewer turns are in the table only`) : null)
+      : h('ul', { class: 'legend', 'aria-label': 'Lines' }, h('li', {}, h('span', { class: 'stroke rank', 'aria-hidden': 'true' }), rankName(rank)),
+        rank === 'p50' ? null : h('li', {}, h('span', { class: 'stroke median', 'aria-hidden': 'true' }), 'Median'), h('li', {}, h('span', { class: 'swatch line', 'aria-hidden': 'true' }), 'Budget, or share of it')),
     panel('Gap', total, (g) => g.gap_ms, 'g-gap', true), ...stages.map((k) => panel(stageNames[k], over.shares_ms[k], (g) => g.stages_ms[k], `c-${k}`)),
     groupTable(all, total, rank), spanTable(over, total, rank, split),
   ].filter(Boolean)

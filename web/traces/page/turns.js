@@ -17,7 +17,7 @@ export function turnsView(place) {
   const list = h('section', { class: 'list', 'aria-label': 'Turns' })
   const side = h('section', { class: 'side', 'aria-label': 'Turn' })
   const split = h('div', { class: 'split' }, h('div', { class: 'left' }, summary, list), side)
-  place.replaceChildren(split)
+  place.replaceChildren(h('h1', { class: 'hidden' }, 'Turns'), split)
   let asked = null // The question that the list answers.
   let shown = null // The answer that it shows.
   let counted = 0
