@@ -25,6 +25,7 @@ type Turns struct {
 type TurnsResult struct {
 	Turns       int                    `json:"turns"`
 	Failed      int                    `json:"failed"`
+	Failures    []TurnFailure          `json:"failures"`             // In the order of the turns.
 	Gap         Percentiles            `json:"gap_ms"`               // At the caller: last voiced sample to first audible one.
 	PlatformGap Percentiles            `json:"platform_turn_gap_ms"` // As the service says.
 	Stages      map[string]Percentiles `json:"stages_ms"`
@@ -35,6 +36,13 @@ type TurnsResult struct {
 	Cutoffs     int                    `json:"cutoffs"` // Answers that the service began before the caller was done, and gave up.
 
 	About
+}
+
+// TurnFailure is a turn that was not answered.
+type TurnFailure struct {
+	Turn int    `json:"turn"` // The first is 1.
+	Clip string `json:"clip"` // Its file.
+	Why  string `json:"why"`
 }
 
 // Guesses sums up the answers that the service began before it was certain that the caller was done.
@@ -49,7 +57,7 @@ type Guesses struct {
 func (b *Turns) Run(ctx context.Context) (TurnsResult, error) {
 	r := TurnsResult{
 		Turns: b.Turns, About: about(b.Seed), Stages: map[string]Percentiles{}, Verdicts: map[string]int{"met": 0, "masked": 0, "over": 0},
-		WERByKind: map[string]float64{},
+		WERByKind: map[string]float64{}, Failures: []TurnFailure{},
 	}
 	if len(b.Clips) == 0 {
 		return r, fmt.Errorf("%w: it has no clip with a transcript in the language", ErrCorpus)
@@ -91,6 +99,7 @@ func (b *Turns) Run(ctx context.Context) (TurnsResult, error) {
 		r.Cutoffs += turn.Cutoffs
 		if err != nil {
 			r.Failed++
+			r.Failures = append(r.Failures, TurnFailure{n + 1, c.File, err.Error()})
 			hangUp(call)
 			call = nil
 			continue

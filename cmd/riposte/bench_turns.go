@@ -103,6 +103,10 @@ func showTurns(out io.Writer, r bench.TurnsResult) error {
 		r.Guesses.Tries, r.Guesses.Stood, r.Guesses.Wasted)
 	fmt.Fprintf(out, "word error rate %.1f %%", 100*r.WER)
 	showKinds(out, r.WERByKind)
-	_, err := fmt.Fprintf(out, "\n%v\n", r.Machine)
+	fmt.Fprintln(out)
+	for _, f := range r.Failures {
+		fmt.Fprintf(out, "turn %d failed, %s: %s\n", f.Turn, filepath.Base(f.Clip), f.Why)
+	}
+	_, err := fmt.Fprintf(out, "%v\n", r.Machine)
 	return err
 }

@@ -63,7 +63,8 @@ func (c *benchTurnsCmd) act(ctx context.Context, k *kong.Context) error {
 // serve begins a service for scripts, with the limits.
 func (c *benchTurnsCmd) serve(ctx context.Context, l live.Limits) (bench.Service, error) {
 	s := c.settings
-	s.LLM.Temperature, s.LLM.RepeatPenalty = 0, 1 // so that the model says what it was taught, each time
+	s.LLM.Temperature, s.LLM.RepeatPenalty = 0, 1 // so that the model says what it was taught, each time,
+	s.Budget.Mode = "observe"                     // and nothing before it
 	if l.Utterance != nil {
 		s.Calls.Longest = *l.Utterance
 	}

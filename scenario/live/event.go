@@ -32,6 +32,8 @@ func (p *play) happened() []scenario.Event {
 			add("speech", "")
 		case "input_audio_buffer.speech_stopped":
 			add("stopped", "")
+		case "input_audio_buffer.timeout_triggered":
+			add("timeout", "")
 		case "input_audio_buffer.committed":
 			add("committed", "")
 		case "input_audio_buffer.cleared":

@@ -85,7 +85,7 @@ func lessons(s scenario.Script) []lesson {
 			once = append(once, lesson{question: question, answer: answer})
 		}
 	}
-	once = append(once, followed(own, results, answer)...)
+	once = append(once, followed(own, results)...)
 	return slices.Repeat(once, lectures)
 }
 
@@ -94,7 +94,7 @@ const lectures = 3
 
 // followed gives the calls of lessons their results, and these the answers that are lessons of their own: to a result, not to
 // what the caller says. A call that gets no result in the script gets none here.
-func followed(own []lesson, results map[string]string, otherwise string) (out []lesson) {
+func followed(own []lesson, results map[string]string) (out []lesson) {
 	to := map[string]string{}
 	for _, l := range own {
 		to[l.question] = l.answer
@@ -105,7 +105,7 @@ func followed(own []lesson, results map[string]string, otherwise string) (out []
 			r := results[c.Tool]
 			own[i].results = append(own[i].results, r)
 			if r != "" {
-				own[i].then = cmp.Or(to[r], own[i].then, otherwise)
+				own[i].then = cmp.Or(to[r], own[i].then)
 				given[r] = true
 			}
 		}
@@ -135,7 +135,7 @@ var asking = []string{"what", "when", "where", "who", "why", "how", "which", "is
 // sentence writes what is said as recognisers do.
 func sentence(text string) string {
 	words := strings.Fields(text)
-	if len(words) == 0 || strings.ContainsAny(text, ".?!") {
+	if len(words) == 0 || strings.ContainsAny(text, ".?![") {
 		return text
 	}
 	end := "."

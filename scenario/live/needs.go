@@ -2,6 +2,7 @@ package live
 
 import (
 	"fmt"
+	"slices"
 
 	"riposte/scenario"
 )
@@ -11,6 +12,7 @@ func Needs(s scenario.Script) []string {
 	var why []string
 	need := func(at, what string) { why = append(why, fmt.Sprintf("%s: %s", at, what)) }
 	answers := map[string]string{}
+	var tools []string
 	for _, line := range s.Lines {
 		if line.With == scenario.Fake {
 			continue
@@ -34,6 +36,8 @@ func Needs(s scenario.Script) []string {
 			need(line.At, "what the model read cannot be seen from outside")
 		case scenario.Stalls, scenario.Breaks:
 			need(line.At, "a real line has buffers of its own, which take a while to be full")
+		case scenario.SetTools:
+			tools = s.Names
 		case scenario.LimitTurns:
 			need(line.At, "the service has no setting for that")
 		case scenario.Answers:
@@ -43,6 +47,11 @@ func Needs(s scenario.Script) []string {
 			answers[s.Question] = s.Text
 			if s.Text == "" && len(s.Calls) == 0 {
 				need(line.At, "a real model says something")
+			}
+			for _, c := range s.Calls {
+				if !slices.Contains(tools, c.Tool) {
+					need(line.At, "a real model only calls tools that there are")
+				}
 			}
 		}
 	}

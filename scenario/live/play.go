@@ -239,6 +239,7 @@ func (p *play) open() (open bool, last time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	speaking, answers, heard, reported := false, 0, map[string]bool{}, map[string]bool{}
+	silent := map[string]bool{} // Turns in which nobody has said anything.
 	for _, t := range l.told {
 		switch t.Type {
 		case "input_audio_buffer.speech_started":
@@ -253,7 +254,12 @@ func (p *play) open() (open bool, last time.Time) {
 		case "riposte.turn":
 			delete(reported, t.ResponseID)
 		case "input_audio_buffer.committed":
-			speaking, heard[t.ItemID] = false, true
+			speaking = false
+			if !silent[t.ItemID] {
+				heard[t.ItemID] = true
+			}
+		case "input_audio_buffer.timeout_triggered":
+			silent[t.ItemID] = true
 		case "conversation.item.input_audio_transcription.completed", "conversation.item.input_audio_transcription.failed", "conversation.item.deleted":
 			delete(heard, t.ItemID)
 		}

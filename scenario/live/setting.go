@@ -22,6 +22,7 @@ type detection struct {
 	silence   scenario.Time // How much ends a turn; 0 goes by what was said.
 	eagerness string
 	padding   scenario.Time
+	idle      scenario.Time // Silence on both sides after which the model speaks up; 0 leaves that to the service.
 	answers   bool
 	yields    bool // Answers can be interrupted.
 }
@@ -64,6 +65,8 @@ func (s *settings) change(by scenario.Statement) bool {
 		d.silence, d.eagerness = 0, by.Eagerness
 	case scenario.SetPadding:
 		d.padding = by.For
+	case scenario.SetIdle:
+		d.idle = by.After
 	case scenario.SetNoAnswers:
 		d.answers = false
 	case scenario.SetNoInterruptions:
@@ -105,6 +108,9 @@ func (s settings) update() object {
 		}
 		if d.silence > 0 {
 			turns["type"], turns["silence_duration_ms"] = "server_vad", d.silence.Milliseconds()
+			if d.idle > 0 {
+				turns["idle_timeout_ms"] = d.idle.Milliseconds()
+			}
 		} else {
 			turns["type"], turns["eagerness"] = "semantic_vad", strings.ToLower(d.eagerness)
 		}

@@ -78,7 +78,7 @@ func (p *play) wasPlayed(want string) string {
 	case done == nil:
 		return "the answer has not come to its end"
 	case partOf(p.taught, want):
-		if begins(heard, done.text()) {
+		if begins(heard, done.text()) || done.Status == "cancelled" && same(heard, done.text()) {
 			return ""
 		}
 		return fmt.Sprintf("%q was heard, want a part of %q", heard, done.text())
@@ -95,6 +95,7 @@ type entry struct {
 	id, role, text string
 	call           string // Which call it is, or the result of.
 	whole          string // All of an answer, whether it was heard or not.
+	cancelled      bool   // The answer was, perhaps when all that the model had written by then had been heard.
 	cut            bool   // The client has said how much of it was heard, and nobody said which words that is.
 	open           bool   // The result of a call of which none is known: the model reads that it is pending, or that it was cancelled.
 }
@@ -133,7 +134,7 @@ func (p *play) holds(e entry, want scenario.Message) bool {
 	case e.cut:
 		return begins(want.Text, e.whole) || same(want.Text, e.whole)
 	case e.role == "assistant" && partOf(p.taught, want.Text):
-		return begins(e.text, e.whole)
+		return begins(e.text, e.whole) || e.cancelled && same(e.text, e.whole)
 	}
 	return same(want.Text, e.text)
 }
@@ -186,7 +187,7 @@ func (p *play) entries() []entry {
 				}
 				e := find(it.ID)
 				e.whole = strings.TrimSpace(t.Response.text())
-				if t.Response.Status == "completed" {
+				if e.cancelled = t.Response.Status == "cancelled"; t.Response.Status == "completed" {
 					e.text = e.whole
 				}
 			}
