@@ -65,10 +65,15 @@ func (p *Page) turn(ctx context.Context, r *http.Request, s *store.Store) (any, 
 		if err != nil {
 			return nil, err
 		}
-		object.Siblings = append(object.Siblings, siblingOf(other))
+		if object.Siblings = append(object.Siblings, siblingOf(other)); len(object.Siblings) == mostSiblings {
+			break
+		}
 	}
 	return object, nil
 }
+
+// mostSiblings is how many turns of a call stand beside one of them.
+const mostSiblings = 500
 
 // stats returns percentiles, and by what budget they are judged.
 func (p *Page) stats(ctx context.Context, r *http.Request, s *store.Store) (any, error) {

@@ -38,6 +38,7 @@ func TestBrowser(t *testing.T) {
 	})
 
 	b.step("live", func(t *testing.T) {
+		ask[bool](b, "(() => { window.second = document.querySelectorAll('.turns tr[data-id]')[1]; window.second.querySelector('a').focus(); return true })()")
 		fresh := turns[0]
 		fresh.ID, fresh.Call, fresh.Said = "resp_fresh", "sess_fresh", "Is this live"
 		fresh.Report.SpeechEnd = noon.Add(time.Second)
@@ -45,6 +46,7 @@ func TestBrowser(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.until("document.querySelector('.turns tr[data-id]').dataset.id === 'resp_fresh'")
+		b.is("what is read stays", "document.querySelectorAll('.turns tr[data-id]')[2] === window.second && document.activeElement === window.second.querySelector('a') && document.querySelectorAll('.turns tr[data-id]').length === 50")
 		b.is("nobody is told of every turn", "document.getElementById('said').textContent === '50 turns listed'")
 		ask[bool](b, "document.getElementById('live').click() ?? true")
 		b.is("it can be stopped, by the address", "location.search === '?live=off' && document.getElementById('live').getAttribute('aria-pressed') === 'false'")
@@ -109,7 +111,6 @@ func TestBrowser(t *testing.T) {
 		ask[bool](b, "document.getElementById('zoom-whole').click() ?? true")
 		b.until("location.search.includes('zoom=whole') && document.querySelectorAll('.waterfall .heard').length > 3")
 		b.fits("whole turn")
-		b.shoot("traces-whole.png")
 		b.open("/traces?turn="+turns[evil].ID, "document.querySelector('.side .waterfall')")
 		b.is("words of callers are text", fmt.Sprintf("document.querySelector('.side .said q').textContent === %q && !document.querySelector('main img, main script')", turns[evil].Said))
 	})

@@ -51,9 +51,9 @@ export function turnsView(place) {
   async function look(signal, tell) {
     const answer = await ask('turns', listParams(read()), signal)
     if (answer === shown) return false
-    const fresh = shown && !tell ? new Set(shown.turns.map((t) => t.id)) : null
+    const before = shown && !tell ? shown.turns : null
     shown = answer
-    draw(fresh)
+    if (!before || !prepend(before)) draw(before && new Set(before.map((t) => t.id)))
     if (tell) say(answer.turns.length ? `${many(answer.turns.length, 'turn')} listed` : 'No turns match the filter')
     return true
   }
@@ -66,6 +66,23 @@ export function turnsView(place) {
     const { groups, shares_ms: plan } = await ask('stats', q, signal)
     summary.replaceChildren(...(groups.length ? summaryOf(groups[0], plan) : []))
   }
+
+  // prepend puts new turns above those that are listed, which stay where the reader has them. It reports whether that was all there was to do.
+  function prepend(before) {
+    const first = list.querySelector('tr[data-id]')
+    const k = shown.turns.findIndex((t) => t.id === before[0]?.id)
+    if (!first || k < 0 || shown.turns.slice(0, k + 1).some((t) => dayOf(t.at) !== dayOf(before[0].at))) return false
+    if (shown.turns.slice(k).some((t, i) => JSON.stringify(t) !== JSON.stringify(before[i]))) return false
+    first.before(...shown.turns.slice(0, k).map((t) => row(t, true)))
+    for (const old of [...list.querySelectorAll('tr[data-id]')].slice(shown.turns.length)) old.remove()
+    list.querySelector('.pages').replaceWith(pages())
+    mark(read().get('turn'))
+    return true
+  }
+
+  const pages = () => h('nav', { class: 'pages', 'aria-label': 'Pages' },
+    read().get('from') ? h('a', { href: href({ from: null }), 'data-go': true }, '← Newest') : h('span'),
+    shown.next ? h('a', { href: href({ from: shown.next }), 'data-go': true }, 'Older →') : h('span'))
 
   function draw(fresh) {
     const q = read()
@@ -84,10 +101,7 @@ export function turnsView(place) {
     })
     list.replaceChildren(
       h('table', { class: 'turns', role: 'table' }, h('caption', { class: 'hidden' }, 'Turns, newest first. Arrow keys go from turn to turn, Enter opens one.'),
-        head('Verdict', ['Gap', 'num'], 'Stages', 'Said', ['Time', 'num']), h('tbody', { onkeydown: keys, onclick: click }, rows)),
-      h('nav', { class: 'pages', 'aria-label': 'Pages' },
-        q.get('from') ? h('a', { href: href({ from: null }), 'data-go': true }, '← Newest') : h('span'),
-        shown.next ? h('a', { href: href({ from: shown.next }), 'data-go': true }, 'Older →') : h('span')))
+        head('Verdict', ['Gap', 'num'], 'Stages', 'Said', ['Time', 'num']), h('tbody', { onkeydown: keys, onclick: click }, rows)), pages())
     mark(q.get('turn'))
     if (focused) list.querySelector(`tr[data-id="${CSS.escape(focused)}"] a`)?.focus({ preventScroll: true })
   }
