@@ -49,7 +49,6 @@ type turn struct {
 
 	draft  *draft        // Its answer as the model wrote it. Set by think, read by play at the end.
 	bill   budget.Bill   // What the voice has cost the executor.
-	number int           // In the call, among those that were answered. Set by play.
 	events []trace.Event // Guarded by mu. They count from the beginning of the clock.
 
 	settled chan struct{} // Closed when the conversation holds what was heard of the answer.
