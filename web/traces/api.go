@@ -48,9 +48,9 @@ func (p *Page) calls(ctx context.Context, r *http.Request, s *store.Store) (any,
 
 // turn returns one turn, whole, and where its neighbours in the call are.
 func (p *Page) turn(ctx context.Context, r *http.Request, s *store.Store) (any, error) {
-	id := r.URL.Query().Get("id")
-	if id == "" {
-		return nil, &problem{http.StatusBadRequest, "no_id", "Which turn? Say it with id=, as lists do."}
+	id, err := idOf(r)
+	if err != nil {
+		return nil, err
 	}
 	t, err := s.Turn(ctx, id)
 	if err != nil {
@@ -70,6 +70,15 @@ func (p *Page) turn(ctx context.Context, r *http.Request, s *store.Store) (any, 
 		}
 	}
 	return object, nil
+}
+
+// idOf reads which turn is meant.
+func idOf(r *http.Request) (string, error) {
+	id := r.URL.Query().Get("id")
+	if id == "" {
+		return "", &problem{http.StatusBadRequest, "no_id", "Which turn? Say it with id=, as lists do."}
+	}
+	return id, nil
 }
 
 // mostSiblings is how many turns of a call stand beside one of them.

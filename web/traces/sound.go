@@ -14,6 +14,11 @@ import (
 
 // sound writes what was recorded of a turn as WAV: the caller on the left, the answer on the right, as they were heard together.
 func (p *Page) sound(w http.ResponseWriter, r *http.Request) {
+	id, err := idOf(r)
+	if err != nil {
+		p.fail(w, r, err)
+		return
+	}
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
 	s, done, err := p.shelf.take(ctx)
@@ -22,7 +27,7 @@ func (p *Page) sound(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer done()
-	recorded, err := s.Sound(ctx, r.URL.Query().Get("id"))
+	recorded, err := s.Sound(ctx, id)
 	if err != nil {
 		p.fail(w, r, err)
 		return

@@ -226,6 +226,7 @@ func TestProblems(t *testing.T) {
 		"/traces/api/turns?since=a&since=b":                  {400, "bad_filter", "one value"},
 		"/traces/api/calls?text=" + strings.Repeat("a", 501): {400, "too_long", "500 bytes"},
 		"/traces/api/turn":                                   {400, "no_id", "id="},
+		"/traces/api/sound":                                  {400, "no_id", "id="},
 		"/traces/api/turn?id=resp_nobody":                    {404, "unknown", "nearest"},
 		"/traces/api/sound?id=" + turns[0].ID:                {404, "no_sound", "trace.record"},
 		"/traces/api/stats?by=weather":                       {400, "bad_by", "route"},

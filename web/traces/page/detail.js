@@ -78,7 +78,7 @@ function drawn(t, sound, whole, close) {
     h('div', { class: 'bar2' }, h('button', { type: 'button', id: 'close', onclick: close }, h('span', { class: 'narrow' }, '← Back to the list'), h('span', { class: 'broad' }, 'Close')), neighbours(t)),
     h('header', { class: 'head' },
       h('h2', { tabindex: '-1', id: 'turn-title' }, verdict(t.verdict), ' ', t.gap_ms === null ? 'Not answered aloud' : h('span', { class: 'big' }, ms(t.gap_ms), h('small', {}, ` of ${ms(t.plan_ms)}`))),
-      t.blame ? h('p', { class: 'blamed' }, h('span', { class: `swatch f-${t.blame}`, 'aria-hidden': 'true' }), h('b', {}, stageNames[t.blame]), ` ${against(t.stages_ms[t.blame], t.shares_ms[t.blame])}`, t.observed ? '. The budget was only observed: it did not act' : '') : null,
+      t.blame ? h('p', { class: 'blamed' }, h('span', { class: `swatch f-${t.blame}`, 'aria-hidden': 'true' }), blamed(t), t.observed ? '. The budget was only observed: it did not act' : '') : null,
       t.marks_ms.answered - t.marks_ms.first_audible > 1 ? h('p', { class: 'blamed' }, `Something else was heard first. The answer itself came after ${ms(t.marks_ms.answered)}`) : null,
       h('p', { class: 'quiet' }, exactly(t.at), ' · ', t.route || 'no route', ' · ', t.version || 'no version', t.status ? ` · ${t.status}` : '', t.reason ? ` (${words(t.reason)})` : '')),
     h('div', { class: 'talk' },
@@ -87,6 +87,14 @@ function drawn(t, sound, whole, close) {
     h('section', { 'aria-labelledby': 'h-waterfall' }, h('div', { class: 'titled' }, h('h3', { id: 'h-waterfall' }, 'Where the time went'), zooms), figure, sound?.element),
     stageTable(t), heardTable(t), momentTable(t), callStrip(t),
   ]
+}
+
+// blamed says what was with the stage that is to blame: for a masked turn, that the budget acted for it.
+function blamed(t) {
+  const acted = t.actions.filter((a) => a.stage === t.blame).map((a) => words(a.kind))
+  const name = h('b', {}, stageNames[t.blame])
+  if (t.verdict === 'masked' && acted.length) return h('span', {}, 'The budget acted for the ', name, `: ${acted.join(', ')}. It ${against(t.stages_ms[t.blame], t.shares_ms[t.blame])}`)
+  return h('span', {}, name, ` ${against(t.stages_ms[t.blame], t.shares_ms[t.blame])}`)
 }
 
 // against says how a stage did.
