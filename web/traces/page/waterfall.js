@@ -88,7 +88,7 @@ export function waterfall(t, { width, whole, sound }) {
   const high = y + 6
   const grid = steps(from, to, (width - left - right) / (small ? 80 : 90)).map((at) => [
     s('line', { class: at === 0 ? 'zero' : 'grid', x1: x(at), x2: x(at), y1: 22, y2: high }),
-    Math.abs(x(at) - x(t.plan_ms)) > 4 ? s('text', { class: 'tick', x: x(at), y: 12, 'text-anchor': 'middle' }, at === 0 && !small ? 'end of speech' : `${number(at).replace('-', '−')}${at === 0 ? '' : ' ms'}`) : null])
+    Math.abs(x(at) - x(t.plan_ms)) > 4 ? s('text', { class: 'tick', x: Math.min(x(at), width - 26), y: 12, 'text-anchor': 'middle' }, at === 0 && !small ? 'end of speech' : `${number(at).replace('-', '−')}${at === 0 ? '' : ' ms'}`) : null])
   const line = s('g', { class: 'line' }, s('line', { x1: x(t.plan_ms), x2: x(t.plan_ms), y1: 20, y2: high }), s('text', { x: x(t.plan_ms) + 5, y: 31, 'text-anchor': 'start' }, `budget ${ms(t.plan_ms)}`))
   if (x(t.plan_ms) + 100 > width) line.lastChild.setAttribute('text-anchor', 'end'), line.lastChild.setAttribute('x', x(t.plan_ms) - 5)
   const head = s('line', { class: 'playhead', x1: -10, x2: -10, y1: 20, y2: high })
