@@ -150,6 +150,9 @@ func (p *player) sound(ctx context.Context, snd sound) error {
 	if err := p.Call.Send(ctx, transport.Voice{Response: t.answer, PCM: snd.pcm}); err != nil {
 		return err
 	}
+	if p.Record {
+		t.record(snd.pcm)
+	}
 	p.pacer.Next(length, time.Now()) // now that it has left, and not when it was to leave
 	if err := p.monitor.play(snd.pcm, t.settings.Rate, p.pacer.Begins(length)); err != nil {
 		return err

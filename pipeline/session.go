@@ -61,6 +61,7 @@ type Session struct {
 	Strain func() budget.Strain
 	// Trace is told of each turn at its end, with all but the call's own things. nil is nobody. It must return at once.
 	Trace  func(trace.Turn)
+	Record bool                    // Its turns have their sound with them.
 	Models map[budget.Stage]string // What does the work of each stage, for Trace.
 
 	group      *errgroup.Group

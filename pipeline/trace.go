@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"riposte/audio"
 	"riposte/budget"
 	"riposte/budget/trace"
 	"riposte/transport"
@@ -43,7 +44,47 @@ func (p *player) trace(t *turn, o outcome, report transport.TurnReport) {
 		out.Events = append(out.Events, trace.Event{At: a.At, Kind: trace.KindAction, Detail: string(a.Stage) + ": " + string(a.Kind)})
 	}
 	slices.SortStableFunc(out.Events, func(a, b trace.Event) int { return int(a.At - b.At) })
-	p.Trace(out)
+	if !p.Record {
+		p.Trace(out)
+		return
+	}
+	p.group.Go(func() error { // nobody waits for the sound
+		out.Sound = t.sound()
+		p.Trace(out)
+		return nil
+	})
+}
+
+// mostRecorded is how much of an answer's sound is recorded.
+const mostRecorded = 5 * time.Minute
+
+// record keeps what is sent of the answer.
+func (t *turn) record(pcm audio.PCM) {
+	if t.spoke.IsZero() {
+		t.spoke = time.Now()
+	}
+	if t.voice.Duration(t.settings.Rate) < mostRecorded {
+		t.voice = append(t.voice, pcm...)
+	}
+}
+
+// sound returns what was recorded of the turn; nil where that is nothing.
+func (t *turn) sound() *trace.Sound {
+	if len(t.caller) == 0 && len(t.voice) == 0 {
+		return nil
+	}
+	out := &trace.Sound{Rate: audio.SpeechRate, Caller: t.caller}
+	if len(t.voice) == 0 {
+		return out
+	}
+	var err error
+	if out.Answer, err = audio.Resample(t.voice, t.settings.Rate, out.Rate); err != nil {
+		return out
+	}
+	if !t.began.IsZero() {
+		out.Offset = t.spoke.Sub(t.began)
+	}
+	return out
 }
 
 // trace returns what the recogniser thought when, by a turn's clock.

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"riposte/audio"
 	"riposte/budget"
 	"riposte/budget/trace"
 	"riposte/transport"
@@ -20,6 +21,7 @@ func TestTrace(t *testing.T) {
 		c.says = "It is noon, as far as I can see. Is there anything else that I can do for you?"
 		l := newLine(t)
 		s := enforcing(l, c)
+		s.Record = true
 		s.Models = map[budget.Stage]string{budget.LLM: "fake"}
 		var turns []trace.Turn
 		s.Trace = func(t trace.Turn) { turns = append(turns, t) }
@@ -50,6 +52,10 @@ func TestTrace(t *testing.T) {
 		}
 		if one.Report.Verdict != budget.Masked || one.Report.Blame != budget.LLM || one.Report.Marks[budget.Answered] <= one.Report.Marks[budget.FirstAudible] {
 			t.Errorf("report: %+v", one.Report)
+		}
+		if s := one.Sound; s == nil || s.Rate != rate || s.Caller == nil || audio.PCM(s.Caller).Duration(rate) < 1200*ms ||
+			audio.PCM(s.Answer).Duration(rate) < 2*time.Second || s.Offset < 2*time.Second || s.Offset > 2200*ms {
+			t.Errorf("sound of %d and %d samples, %v apart", len(s.Caller), len(s.Answer), s.Offset)
 		}
 		if turns[1].Number != 2 || turns[1].Said != "stop it now please" {
 			t.Errorf("the second: %+v", turns[1])

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"riposte/audio"
 	"riposte/budget"
 	"riposte/budget/trace"
 	"riposte/llm"
@@ -48,6 +49,10 @@ type turn struct {
 	calls      []string // The tools that the answer has called, by name. Set by play.
 
 	draft  *draft        // Its answer as the model wrote it. Set by think, read by play at the end.
+	caller audio.PCM     // What the caller said, where sound is recorded,
+	began  time.Time     // and when that began.
+	voice  audio.PCM     // What was sent of the answer, the same. Set by play,
+	spoke  time.Time     // as is when that began.
 	bill   budget.Bill   // What the voice has cost the executor.
 	events []trace.Event // Guarded by mu. They count from the beginning of the clock.
 

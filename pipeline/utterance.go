@@ -193,6 +193,9 @@ func (l *listener) take(clock *budget.Turn, respond bool) error {
 	t := &turn{
 		voiced: l.ear.at(l.ear.voiced - l.ear.from), clock: clock, item: l.item, hearing: l.ending.pass, guess: l.ending.guess, spent: l.spent, respond: respond, settings: l.settings,
 	}
+	if l.Record {
+		t.caller, t.began = l.ear.speech(), l.ear.clock.TimeOf(l.ear.from)
+	}
 	l.saying.end()
 	l.hearing.end(l.Session, l.ending.pass)
 	l.ending.evidence.stop()

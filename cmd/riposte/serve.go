@@ -189,7 +189,7 @@ func (s *service) hold(ctx context.Context, call transport.Call, settings transp
 		Greeting: pipeline.Greeting{Text: s.settings.Talk.Greeting, Firm: s.settings.Talk.Firm},
 		Silence:  pipeline.Silence{After: s.settings.Talk.Idle, Prompts: lines(s.settings.Talk.Prompts)},
 		Openers:  lines(s.settings.Talk.Openers), Phrases: s.phrases,
-		Drain: s.drain, Log: s.log, Strain: s.admission.Strain,
+		Drain: s.drain, Log: s.log, Strain: s.admission.Strain, Record: s.settings.Trace.Record,
 		Trace: func(t trace.Turn) {
 			s.admission.TurnEnded(t.Report, s.status.Calls())
 			record.TurnEnded(t)
