@@ -57,13 +57,13 @@ func words(a caller.Answer, rate int, voice *Overheard) (s span, known bool, err
 		for _, w := range l.best.words {
 			count := before + len(strings.Fields(c.Text[:min(w.End, len(c.Text))]))
 			for len(n.ends) < count {
-				n.ends = append(n.ends, time.Duration(c.From+w.Heard-a.Played)*time.Second/time.Duration(rate))
+				n.ends = append(n.ends, time.Duration(c.From+l.late+w.Heard-a.Played)*time.Second/time.Duration(rate))
 			}
 			for _, k := range []struct {
 				n    *int
 				more time.Duration
 			}{{&n.least, -closeBy}, {&n.exact, 0}, {&n.most, closeBy}} {
-				if c.From+w.Heard <= a.Played+int(k.more)*rate/int(time.Second) {
+				if c.From+l.late+w.Heard <= a.Played+int(k.more)*rate/int(time.Second) {
 					*k.n = max(*k.n, count)
 				}
 			}

@@ -251,6 +251,7 @@ func TestCompare(t *testing.T) {
 	}{
 		{"as it was spoken", a.Sound, spoken, true, 0},
 		{"behind a filter", late, spoken, true, 0},
+		{"without the silence at its beginning", a.Sound[500:], []utterance{{rate: wireRate, sound: slices.Concat(make(audio.PCM, 1440), a.Sound[500:])}}, true, 0},
 		{"a frame is missing", slices.Concat(a.Sound[:half], a.Sound[half+wireFrame:]), spoken, true, wireFrame},
 		{"ten frames are missing", slices.Concat(a.Sound[:half], a.Sound[half+10*wireFrame:]), spoken, true, 10 * wireFrame},
 		{"the end is missing", a.Sound[:half], spoken, true, half - 2*audio.Samples(wordRest, wireRate)},

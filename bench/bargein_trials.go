@@ -238,10 +238,9 @@ func stuck(m caller.Moment, from time.Time) string {
 			s = append(s, fmt.Sprintf("held at %s until %s, taken %t", at(h.From), at(h.Until), h.Taken))
 		}
 	}
-	if n := len(m.Answers); n > 0 {
-		a := m.Answers[n-1]
-		s = append(s, fmt.Sprintf("the last answer began at %s and was played until %s, done %t %s %s, %d of %d samples played: %q",
-			at(a.Begins), at(a.Ends), a.Done, a.Status, a.Why, a.Played, len(a.Sound), a.Text()))
+	for _, a := range m.Answers[max(0, len(m.Answers)-2):] {
+		s = append(s, fmt.Sprintf("an answer from %s to %s, done %t %s %s, of %d samples %d played and %d thrown away: %q",
+			at(a.Begins), at(a.Ends), a.Done, a.Status, a.Why, len(a.Sound), a.Played, a.Dropped, a.Text()))
 	}
 	return strings.Join(s, "; ")
 }

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 
 	"riposte/audio"
@@ -34,11 +35,12 @@ func (o *Overheard) Speak(ctx context.Context, text string, options tts.Options)
 	o.mu.Lock()
 	o.spoke = append(o.spoke, u)
 	o.mu.Unlock()
-	if wanted := options.Words; wanted != nil {
-		options.Words = func(w tts.Word) {
-			o.mu.Lock()
-			u.words = append(u.words, w)
-			o.mu.Unlock()
+	wanted := options.Words
+	options.Words = func(w tts.Word) {
+		o.mu.Lock()
+		u.words = append(u.words, w)
+		o.mu.Unlock()
+		if wanted != nil {
 			wanted(w)
 		}
 	}
@@ -54,19 +56,23 @@ func (o *Overheard) Speak(ctx context.Context, text string, options tts.Options)
 	}
 }
 
-// forget forgets what was spoken so far.
+// rehearsed is how many utterances at the beginning are not forgotten: those that a service speaks for later use before its first
+// call.
+const rehearsed = 16
+
+// forget forgets what was spoken in calls so far.
 func (o *Overheard) forget() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.spoke = nil
+	o.spoke = slices.Clone(o.spoke[:min(len(o.spoke), rehearsed)])
 }
 
-// as returns what was spoken of a text, each time that it was, at another rate.
+// as returns what was spoken of a text, each time that it was, at another rate. White space around it makes no difference.
 func (o *Overheard) as(text string, rate int) (all []utterance, err error) {
 	o.mu.Lock()
 	for _, u := range o.spoke {
-		if u.text == text && len(u.sound) > 0 {
-			all = append(all, utterance{text: text, rate: u.rate, sound: slices.Clone(u.sound), words: slices.Clone(u.words)})
+		if strings.TrimSpace(u.text) == strings.TrimSpace(text) && len(u.sound) > 0 {
+			all = append(all, utterance{text: u.text, rate: u.rate, sound: slices.Clone(u.sound), words: slices.Clone(u.words)})
 		}
 	}
 	o.mu.Unlock()
@@ -87,8 +93,9 @@ const (
 	// fits is the energy of a difference, by that of the sound, up to which two sounds are the same one. Resampled with another
 	// phase the difference is some hundredths; of two utterances of one text it is around two.
 	fits = 0.4
-	// latest is how late, in samples, a clause's sound may begin behind its text: by the resampler's filter.
-	latest = 96
+	// latest is how late, in samples, a clause's sound may begin behind its text, by the resampler's filter; and soonest is how much of
+	// its beginning may have been left out, since it is silent.
+	latest, soonest = 96, 9600
 	// quietest is the level, in dBFS, below which a frame of a voice is too near to silence to be compared.
 	quietest = -50
 )
@@ -96,6 +103,7 @@ const (
 // likeness is how a received sound is made of utterances of one text.
 type likeness struct {
 	best utterance // That most of the sound is like; where the sound changes between them, the last one.
+	late int       // How many samples later than in best its sound is in the received one; less than 0 where the beginning was left out.
 	lost int       // Samples of best that are in none of the received sound's places.
 	any  bool      // Whether the sound is like any of them.
 }
@@ -119,7 +127,7 @@ func compare(received audio.PCM, spoken []utterance) (l likeness) {
 	for i, u := range spoken {
 		n := 0
 		if found[i], n = follow(received, sounds[i], u.rate/50, late); n > 0 && n >= most {
-			most, l.best, l.any = n, u, true
+			most, l.best, l.late, l.any = n, u, late, true
 		}
 	}
 	if !l.any {
@@ -148,7 +156,7 @@ func follow(received, sound audio.PCM, frame, late int) (found []bool, heard int
 			found = append(found, true)
 			continue
 		}
-		if i+late+frame > len(received) { // it was broken off
+		if i+late < 0 || i+late+frame > len(received) { // it was broken off
 			found = append(found, false)
 			continue
 		}
@@ -177,9 +185,13 @@ func offset(received, spoken audio.PCM, rate int) (late int, ok bool) {
 	if n < rate/50 {
 		return 0, false
 	}
-	least := math.Inf(1)
-	for k := range latest {
-		if d := distance(received[from+k:][:n], spoken[from:][:n]); d < least {
+	part, least := spoken[from:][:n], math.Inf(1)
+	for k := max(-from, -soonest); k < latest; k++ {
+		at := received[from+k:][:n]
+		if !roughly(at, part) {
+			continue
+		}
+		if d := distance(at, part); d < least {
 			late, least = k, d
 		}
 	}

@@ -29,6 +29,8 @@ type ear struct {
 	echo   *echo.Canceller                                          // Takes the agent's voice out; nil leaves the sound as it is.
 	played func(from time.Time, n int) (pcm audio.PCM, broken bool) // What the caller's side plays; see monitor.
 
+	next time.Time // When that is played which belongs to the next sample.
+
 	since int64 // Where the sound begins that belongs to no turn yet.
 	from  int64 // Where the speech begins that is being listened to, the padding before it included.
 
@@ -68,7 +70,7 @@ func (e *ear) arrive(snd transport.Sound) error {
 func (e *ear) take(part audio.PCM) {
 	pcm := e.resampler.Write(part)
 	if e.echo != nil {
-		far, broken := e.played(e.clock.TimeOf(e.taken), len(pcm))
+		far, broken := e.far(len(pcm))
 		if broken {
 			e.echo.Break()
 		}
@@ -85,6 +87,22 @@ func (e *ear) take(part audio.PCM) {
 		e.frames = append(e.frames, echo.Frame{Sound: append(audio.PCM(nil), e.frame[:audio.VADFrame]...)})
 		e.frame = append(e.frame[:0], e.frame[audio.VADFrame:]...) // parts are short, so this moves little
 	}
+}
+
+// steady is by how much the line that says when sound was captured may move before what is played is followed along it. On a busy
+// machine it moves by a part of a millisecond again and again, and each time the canceller would have to learn the room anew.
+const steady = 5 * time.Millisecond
+
+// far returns what the caller's side played while the next n samples were captured. broken reports that it does not go on exactly
+// where it ended before.
+func (e *ear) far(n int) (pcm audio.PCM, broken bool) {
+	at := e.clock.TimeOf(e.taken)
+	if off := at.Sub(e.next); off < -steady || off > steady {
+		e.next, broken = at, true
+	}
+	pcm, paused := e.played(e.next, n)
+	e.next = e.next.Add(audio.Duration(n, audio.SpeechRate))
+	return pcm, broken || paused
 }
 
 // flush keeps what does not fill a frame yet as well.

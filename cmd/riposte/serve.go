@@ -106,7 +106,7 @@ func (s *service) serve(ctx context.Context, listener net.Listener, ready func()
 	s.log.Info("ready", "realtime", "ws://"+listener.Addr().String()+"/v1/realtime", "after", time.Since(began).Round(time.Millisecond))
 	rehearsal, stop := context.WithCancel(ctx)
 	var rehearsed sync.WaitGroup
-	s.phrases = &tts.Phrasebook{Voice: s.engines.tts}
+	s.phrases = &tts.Phrasebook{Voice: s.voice}
 	rehearsed.Go(func() {
 		if err := s.phrases.Learn(rehearsal, append(lines(s.settings.Talk.Openers), s.settings.Talk.Apology)...); err != nil && rehearsal.Err() == nil {
 			s.log.Warn("a late answer will not be opened", "err", err)
