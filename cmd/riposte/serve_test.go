@@ -87,7 +87,7 @@ func testSettings(t testing.TB, args ...string) *settings {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := parser.Parse(append([]string{"serve", "--llm-temperature=0", "--llm-max-tokens=40"}, args...)); err != nil {
+	if _, err := parser.Parse(append([]string{"serve", "--llm-temperature=0", "--llm-max-tokens=40", "--calls-load=1", "--talk-openers="}, args...)); err != nil {
 		t.Fatal(err)
 	}
 	return &cmd.Serve.settings
