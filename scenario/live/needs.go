@@ -13,6 +13,12 @@ func Needs(s scenario.Script) []string {
 	need := func(at, what string) { why = append(why, fmt.Sprintf("%s: %s", at, what)) }
 	answers := map[string]string{}
 	var tools []string
+	results := map[string]bool{}
+	for _, line := range s.Lines {
+		if r, ok := line.Statement.(scenario.Returns); ok {
+			results[r.Text] = true
+		}
+	}
 	for _, line := range s.Lines {
 		if line.With == scenario.Fake {
 			continue
@@ -49,8 +55,11 @@ func Needs(s scenario.Script) []string {
 				need(line.At, "a real model says something")
 			}
 			for _, c := range s.Calls {
-				if !slices.Contains(tools, c.Tool) {
+				switch {
+				case !slices.Contains(tools, c.Tool):
 					need(line.At, "a real model only calls tools that there are")
+				case results[s.Question]:
+					need(line.At, "a real model that has a result makes something of it")
 				}
 			}
 		}

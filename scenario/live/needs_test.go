@@ -32,6 +32,7 @@ func TestNeeds(t *testing.T) {
 		{"model says \"\"", []string{"x:1: a real model says something"}},
 		{"model says \"One.\"\ncaller waits 1s\nmodel says \"Two.\"", []string{"x:3: a real model is taught its answers before the call"}},
 		{"settings tools weather\nmodel answers \"what\" calling weather \"Rome\"", nil},
+		{"settings tools weather\nmodel answers \"sunny\" calling weather \"Rome\"\ncaller returns weather \"sunny\"", []string{"x:2: a real model that has a result"}},
 		{"model answers \"what\" calling weather \"Rome\"", []string{"x:1: a real model only calls tools that there are"}},
 		{"line stalls 1s\nlimits turns 2\nnow read empty", []string{"x:1: a real line has buffers", "x:2: the service has no setting", "x:3: what the model read"}},
 	} {
