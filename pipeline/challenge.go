@@ -12,8 +12,17 @@ import (
 // challenge is the caller's voice while an answer is being given. The answer is held at its first sound. Words, or speech
 // that goes on, take the word: then the answer ends. A cough, a "mm-hm" or the answer's own echo give it back: then the
 // answer goes on where it was held, and nothing was said.
+//
+// On a line that has been found to echo (echoes.go), sound alone says nothing. There the answer is held when words are heard that
+// are not its own.
 type challenge struct {
-	voiced int // Samples of voice so far.
+	sounded int   // Samples of voice so far,
+	beyond  int   // and of those that can be no echo.
+	loose   bool  // The line echoes, and the answer goes on until there are words.
+	own     int64 // On the call's tape: up to here nothing but the answer's own words were heard.
+
+	said  []string  // What was compared with the answer last,
+	heard overheard // and what came of it.
 }
 
 // verdict is what a challenge comes to.
@@ -21,6 +30,7 @@ type verdict int
 
 const (
 	undecided verdict = iota
+	doubtful          // The answer is to be held, if it is not.
 	taken             // The caller has the word.
 	given             // The answer goes on.
 )
@@ -35,27 +45,79 @@ const (
 // shortWord is the least that a word takes. A recogniser that finds more words than that in a sound has invented them.
 const shortWord = 80 * time.Millisecond
 
-// judge weighs a challenge by what is known of it: the words so far, whether they are all that was said, and how long the
-// voice has sounded in all. answer is what the caller may just have heard of the answer: words from there are its echo, and
-// to a question of it even a "yes" is an answer.
-func (c challenge) judge(words []string, final bool, answer string, commit time.Duration) verdict {
-	voiced := audio.Duration(c.voiced, audio.SpeechRate)
-	switch {
-	case isEcho(words, answer):
-		words = nil
-	case strings.HasSuffix(strings.TrimSpace(answer), "?") && len(words) > 0:
-		return taken
+// claim is what is known of a challenge.
+type claim struct {
+	words    []string      // That were heard, and on a line that may echo are not the answer's own,
+	final    bool          // and whether they are all.
+	sounded  time.Duration // How long the voice has sounded in all.
+	question bool          // The caller may just have heard a question: then even a "yes" is an answer.
+
+	// These say what there is of an echo.
+	echoing bool          // There may be one at all.
+	own     int           // So many words came before those that are the answer's own.
+	stable  int           // So many of the words are not expected to change any more.
+	beyond  time.Duration // How long the voice has sounded where it can be no echo.
+	echoed  bool          // It has ended, and perhaps begun, as an echo of what was played would.
+}
+
+// said reports whether somebody wants to say something.
+func (c claim) said() bool { return !isBackchannel(c.words) || c.question && len(c.words) > 0 }
+
+// judge weighs a challenge by what is known of it.
+func (c claim) judge(commit time.Duration) verdict {
+	if c.echoing {
+		return c.judgeEcho(commit)
 	}
-	switch said := !isBackchannel(words); {
-	case said && (final || voiced >= commit && len(words) == 1 || len(words) > 1 && voiced >= time.Duration(len(words))*shortWord):
+	n := len(c.words)
+	switch {
+	case c.question && n > 0:
 		return taken
-	case final:
+	case c.said() && (c.final || c.sounded >= commit && n == 1 || n > 1 && c.sounded >= time.Duration(n)*shortWord):
+		return taken
+	case c.final:
 		return given
-	case len(words) == 0 && voiced >= commit+deciphering, voiced >= humming:
+	case n == 0 && c.sounded >= commit+deciphering, c.sounded >= humming:
 		return taken
 	}
 	return undecided
 }
+
+// judgeEcho weighs a challenge that may be an echo, which recognisers mishear most of all where it has just begun. So words are
+// believed when there is a voice as well where no echo can be, or when they are many.
+func (c claim) judgeEcho(commit time.Duration) verdict {
+	n := len(c.words)
+	many := n >= sureWords || n >= sureWords-1 && c.own >= sureEcho
+	switch {
+	case n == 0 && c.own > 0 && (c.final || c.own >= sureEcho):
+		return given
+	case c.said() && (c.beyond >= commit || c.beyond >= beyondEcho && (c.final || n > 1)):
+		return taken
+	case c.final && (!c.said() || !urgent(c.words) && (c.echoed || !many)):
+		return given
+	case c.final:
+		return taken
+	case c.said() && c.own >= sureEcho && n >= sureWords && c.stable > 1:
+		return taken
+	case c.said() && (urgent(c.words) || c.stable > 0):
+		return doubtful
+	case n == 0 && c.beyond >= commit+deciphering, c.beyond >= humming:
+		return taken
+	}
+	return undecided
+}
+
+const (
+	sureEcho   = 2                      // So many words of the answer, at their time, are its echo, whatever follows,
+	sureWords  = 3                      // and so many that are not are the caller's,
+	beyondEcho = 150 * time.Millisecond // or so much voice where no echo can be.
+)
+
+// urgent reports whether a word is among them with which people interrupt.
+func urgent(words []string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(interruptions, w) })
+}
+
+var interruptions = strings.Fields("stop wait no hey hello hold sorry excuse please cancel help")
 
 // backchannels are what listeners say to show that they listen. Who says nothing else does not want the word.
 var backchannels = []string{
@@ -68,52 +130,34 @@ func isBackchannel(words []string) bool {
 	return len(words) <= 4 && !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(backchannels, w) })
 }
 
-// echoed is how many words in a row are no accident.
-const echoed = 3
-
-// isEcho reports whether all of the words, and enough of them, come in a row in the answer's text. The first and the last of
-// them may have been heard in part only.
-func isEcho(said []string, answer string) bool {
-	if len(said) < echoed {
-		return false
-	}
-	text := words(answer)
-	inner := said[1:]
-	if len(inner) > echoed-1 {
-		inner = inner[:len(inner)-1]
-	}
-	for i := range len(text) - len(inner) + 1 {
-		if slices.Equal(text[i:i+len(inner)], inner) {
-			return true
-		}
-	}
-	return false
-}
-
 // heed goes along with a challenge, frame by frame, from the first voiced one on.
 func (l *listener) heed(now time.Time) error {
+	voiced := l.ear.ends.Voiced()
+	l.listenForEcho(voiced)
 	switch c := l.challenge; {
 	case c == nil:
-		if !l.settings.Detection.Interrupt || !l.ear.ends.Voiced() || !l.speaking() || l.item != "" {
+		if !l.settings.Detection.Interrupt || !voiced || l.item != "" || !l.speaking() && !(l.echoes.known && l.mayEcho()) {
 			return nil
 		}
-		l.challenge = &challenge{}
-		if l.floor.hold(now) {
-			if l.settings.Holds {
-				l.monitor.hold(now)
-			}
-			return l.Call.Send(l.ctx, transport.Held{})
+		l.challenge, l.over = &challenge{loose: l.echoes.known}, true
+		if l.echoes.known {
+			return nil
 		}
-		return nil
-	case !l.ear.ends.Talking() && !l.ear.ends.Voiced(): // a click
+		return l.hold(now)
+	case !l.ear.ends.Talking() && !voiced: // a click
 		return l.giveBack()
-	case l.ear.ends.Voiced():
-		c.voiced += audio.VADFrame
+	case voiced:
+		c.sounded += audio.VADFrame
+		if !l.mayEcho() {
+			c.beyond += audio.VADFrame
+		}
 	}
 	if l.item == "" {
 		return nil // it is too short to be speech so far
 	}
 	switch l.weigh() {
+	case doubtful:
+		return l.hold(now)
 	case taken:
 		return l.takeWord(now)
 	case given:
@@ -122,43 +166,110 @@ func (l *listener) heed(now time.Time) error {
 	return nil
 }
 
+// hold holds the answer that is challenged, if it is not held yet.
+func (l *listener) hold(now time.Time) error {
+	if !l.floor.hold(now) {
+		return nil
+	}
+	if l.settings.Holds {
+		l.monitor.hold(now)
+	}
+	return l.Call.Send(l.ctx, transport.Held{})
+}
+
 // weigh says what the challenge comes to by now.
 func (l *listener) weigh() verdict {
-	if !l.speaking() { // the answer has come to its end by itself
-		return taken
+	c := l.challenge
+	speaking := l.speaking()
+	if !speaking && !c.loose {
+		return taken // the answer has come to its end by itself
 	}
-	said, final := l.soFar()
-	return l.challenge.judge(said, final, l.aloud.recent(), l.limits.Commit)
+	said, stable, final, speech := l.soFar()
+	if !slices.Equal(said, c.said) {
+		c.said, c.heard = said, l.overhear(said)
+	}
+	heard := c.heard
+	if !c.loose && heard.own == 1 && (len(heard.fresh) > 0 || final && !l.endsAsEcho(false)) {
+		heard = overheard{fresh: said} // one word of the answer's anybody may say
+	}
+	switch sure := c.loose || heard.own >= sureEcho; {
+	case !sure:
+		c.own = 0
+	case heard.own > 0 && len(heard.fresh) == 0:
+		c.own = l.ear.from + int64(audio.Samples(speech, audio.SpeechRate))
+	}
+	k := claim{
+		words: heard.fresh, final: final, own: heard.own, stable: max(0, len(heard.fresh)+stable-len(said)),
+		echoing: c.loose || heard.own > 0, echoed: l.endsAsEcho(c.loose),
+		sounded: audio.Duration(c.sounded, audio.SpeechRate), beyond: audio.Duration(c.beyond, audio.SpeechRate),
+		question: strings.HasSuffix(strings.TrimSpace(l.aloud.recent()), "?"),
+	}
+	v := k.judge(l.limits.Commit)
+	switch {
+	case c.loose && v == given && !final && l.ear.at(c.own-l.ear.from) < longestEcho, c.loose && v == doubtful && !speaking:
+		return undecided // nothing is held
+	case v == given && heard.own > 0:
+		l.echoes.found(heard.lag)
+	}
+	return v
 }
+
+// conclude says what the challenge comes to when nothing more is said.
+func (l *listener) conclude() verdict {
+	v := l.weigh()
+	switch {
+	case v != undecided && v != doubtful:
+		return v
+	case l.challenge.loose, l.ear.echo == nil && l.beginsAsEcho() && l.endsAsEcho(false):
+		return given
+	}
+	return taken // nobody could say what it was, so it may have been a turn
+}
+
+// longestEcho is how much of an echo is heard as one: what is known to be one need not be heard again and again with what follows.
+const longestEcho = 6 * time.Second
 
 // speaking reports whether an answer is being spoken, or is about to be.
 func (l *listener) speaking() bool {
 	return slices.ContainsFunc(l.live.answering(), func(t *turn) bool { return !t.settings.Written })
 }
 
-// soFar returns the words of what is being said as far as they are known, and whether they are all.
-func (l *listener) soFar() (said []string, final bool) {
+// soFar returns the words of what is being said as far as they are known, how many of them are stable, whether they are all, and in
+// how much sound they were heard.
+func (l *listener) soFar() (said []string, stable int, final bool, speech time.Duration) {
 	if l.ending != nil && l.ending.pass.over() && l.ending.pass.err == nil {
-		return words(l.ending.pass.transcript.Text), true
+		said = words(l.ending.pass.transcript.Text)
+		return said, len(said), true, l.ending.pass.transcript.Speech
 	}
 	h, _ := l.hearing.known()
-	return words(h.Text), false
+	return words(h.Text), len(words(h.Text[:h.Stable])), false, h.Speech
 }
 
 // takeWord ends the answer: the caller has the word.
 func (l *listener) takeWord(now time.Time) error {
+	c := l.challenge
 	l.challenge = nil
 	l.interrupt(now, l.limits)
 	l.floor.release(time.Now()) // for the next answer; this one is dropped as it comes
-	if l.goesOn() {
+	switch {
+	case c.own > l.ear.from: // what was heard first is not the caller's, but for a word that was not known yet
+		l.ear.from = max(l.ear.from, c.own-int64(audio.Samples(longWord, audio.SpeechRate)))
+		l.spoke, l.own = c.own, c.own
+		l.hearAgain()
+	case l.goesOn():
 		l.pauses.Add(l.ear.at(l.ear.ends.Start() - l.lastEnd))
-		maybe := l.ending != nil
-		l.again()
-		if maybe { // it is silent already, and nothing else would begin one
-			l.ending = l.end()
-		}
+		l.hearAgain()
 	}
 	return l.started()
+}
+
+// hearAgain hears what is being said anew, from the ear's from on.
+func (l *listener) hearAgain() {
+	maybe := l.ending != nil
+	l.again()
+	if maybe { // it is silent already, and nothing else would begin one
+		l.ending = l.end()
+	}
 }
 
 // giveBack lets the answer go on, and forgets what was said.

@@ -5,44 +5,63 @@ import (
 	"testing"
 	"time"
 
-	"riposte/audio"
 	"riposte/transport"
 )
 
 func TestJudge(t *testing.T) {
-	const answer = "The library is open from nine to five. It is closed on Sundays."
 	for _, test := range []struct {
 		said   string
 		final  bool
-		answer string
 		voiced time.Duration
+		claim  claim // What else is known.
 		want   verdict
 	}{
-		{"", false, answer, 200 * ms, undecided},
-		{"", true, answer, 250 * ms, given},   // a cough
-		{"", false, answer, 1300 * ms, taken}, // nobody coughs that long
-		{"stop", false, answer, 250 * ms, undecided},
-		{"stop", false, answer, 320 * ms, taken},
-		{"stop", true, answer, 250 * ms, taken},
-		{"wait a moment", false, answer, 250 * ms, taken},
-		{"thank you for watching", false, answer, 200 * ms, undecided}, // nobody says that so fast
-		{"mm-hmm", true, answer, 400 * ms, given},
-		{"Yeah, okay.", true, answer, 700 * ms, given},
-		{"yeah", false, answer, 700 * ms, undecided},
-		{"yeah yeah yeah yeah", false, answer, 1300 * ms, taken},
-		{"Yes", true, answer + " Do you want to go?", 300 * ms, taken},
-		{"mm", false, answer + " Do you want to go?", 300 * ms, taken},
-		{"from nine to five", false, answer, 800 * ms, undecided},
-		{"from nine to five", false, answer, 1300 * ms, taken}, // nobody knows an echo that late
-		{"from nine to five", false, answer, 400 * ms, undecided},
-		{"open from nine to fi", true, answer, 900 * ms, given}, // the answer's own words, the last in part
-		{"open from ten", true, answer, 900 * ms, taken},
-		{"is open", true, answer, 500 * ms, taken}, // two words are no proof
-		{"right to the left", true, answer, 500 * ms, taken},
+		{"", false, 200 * ms, claim{}, undecided},
+		{"", true, 250 * ms, claim{}, given},   // a cough
+		{"", false, 1300 * ms, claim{}, taken}, // nobody coughs that long
+		{"stop", false, 250 * ms, claim{}, undecided},
+		{"stop", false, 320 * ms, claim{}, taken},
+		{"stop", true, 250 * ms, claim{}, taken},
+		{"wait a moment", false, 250 * ms, claim{}, taken},
+		{"thank you for watching", false, 200 * ms, claim{}, undecided}, // nobody says that so fast
+		{"mm-hmm", true, 400 * ms, claim{}, given},
+		{"Yeah, okay.", true, 700 * ms, claim{}, given},
+		{"yeah", false, 700 * ms, claim{}, undecided},
+		{"yeah yeah yeah yeah", false, 1300 * ms, claim{}, taken},
+		{"Yes", true, 300 * ms, claim{question: true}, taken},
+		{"mm", false, 300 * ms, claim{question: true}, taken},
+
+		// On a line that may echo.
+		{"", false, 300 * ms, claim{echoing: true}, undecided},
+		{"", false, 300 * ms, claim{echoing: true, own: 1}, undecided},
+		{"", false, 300 * ms, claim{echoing: true, own: 2}, given},
+		{"", true, 300 * ms, claim{echoing: true, own: 1}, given},
+		{"see you soon", false, 300 * ms, claim{echoing: true}, undecided}, // misheard, before there is much to hear
+		{"see you soon", true, 300 * ms, claim{echoing: true, echoed: true}, given},
+		{"see you", true, 300 * ms, claim{echoing: true}, given},
+		{"see you soon", true, 900 * ms, claim{echoing: true}, taken},
+		{"see you", true, 900 * ms, claim{echoing: true, own: 2}, taken},
+		{"maximum", true, 900 * ms, claim{echoing: true, own: 7}, given},
+		{"tuesday", true, 900 * ms, claim{echoing: true, beyond: 150 * ms}, taken}, // there is a voice where no echo can be
+		{"tuesday", false, 900 * ms, claim{echoing: true, beyond: 150 * ms, stable: 1}, doubtful},
+		{"on tuesday", false, 900 * ms, claim{echoing: true, beyond: 150 * ms}, taken},
+		{"tuesday", false, 900 * ms, claim{echoing: true, own: 2, beyond: 320 * ms}, taken},
+		{"tuesday", false, 900 * ms, claim{echoing: true, own: 2}, undecided},
+		{"tuesday", false, 900 * ms, claim{echoing: true, own: 2, stable: 1}, doubtful},
+		{"not on tuesday", false, 900 * ms, claim{echoing: true, own: 2, stable: 1}, doubtful},
+		{"not on tuesday", false, 900 * ms, claim{echoing: true, own: 2, stable: 2}, taken},
+		{"stop", false, 900 * ms, claim{echoing: true, own: 2}, doubtful},
+		{"stop", true, 900 * ms, claim{echoing: true, own: 2, echoed: true}, taken},
+		{"right", false, 900 * ms, claim{echoing: true, own: 2, stable: 1}, undecided},
+		{"right", true, 900 * ms, claim{echoing: true, own: 2}, given},
+		{"yes", true, 900 * ms, claim{echoing: true, own: 2, question: true, beyond: 150 * ms}, taken},
+		{"", false, 2000 * ms, claim{echoing: true}, undecided},
+		{"", false, 2000 * ms, claim{echoing: true, beyond: 1300 * ms}, taken},
 	} {
-		c := challenge{voiced: audio.Samples(test.voiced, audio.SpeechRate)}
-		if got := c.judge(words(test.said), test.final, test.answer, 300*ms); got != test.want {
-			t.Errorf("%q (final: %v) after %v of voice: %v, want %v", test.said, test.final, test.voiced, got, test.want)
+		c := test.claim
+		c.words, c.final, c.sounded = words(test.said), test.final, test.voiced
+		if got := c.judge(300 * ms); got != test.want {
+			t.Errorf("%q (%+v) after %v of voice: %v, want %v", test.said, test.claim, test.voiced, got, test.want)
 		}
 	}
 }

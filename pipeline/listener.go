@@ -39,6 +39,9 @@ type listener struct {
 	keys      string          // That the caller has pressed, and may go on pressing,
 	keyed     int64           // and when the last one was, on the call's tape.
 	challenge *challenge      // What is being said while an answer is being given; nil without either.
+	over      bool            // What is being said began over an answer.
+	echoes    echoes          // Whether answers are heard back.
+	own       int64           // What is being said may begin with words of an answer, up to this position of the tape; 0 where it does not.
 
 	last     *turn        // The turn before it,
 	lastFrom int64        // where the speech of that began,
@@ -59,7 +62,7 @@ func newListener(s *Session, ctx context.Context, limits Limits, turns chan<- *t
 		reading: s.prepare(ctx, s.Settings),
 	}
 	if s.Echo {
-		l.ear.echo, l.ear.played = echo.New(), s.monitor.played
+		l.ear.echo, l.ear.played = echo.New(), s.monitor.follow
 	}
 	return l
 }

@@ -80,6 +80,9 @@ func (m *mind) listenTo(ctx context.Context, t *turn) (failed, err error) {
 		m.Log.Error("the recogniser failed", "call", m.Call.ID(), "err", err)
 		return err, m.Call.Send(ctx, transport.TranscriptionFailed{Item: t.item, Err: err})
 	}
+	if t.own != nil {
+		text = t.own(text)
+	}
 	if !m.history.setText(t.item, text) {
 		return nil, nil // the caller went on, and it is part of the next turn
 	}

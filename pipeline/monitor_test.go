@@ -73,6 +73,22 @@ func TestMonitorKnowsWhatIsPlayed(t *testing.T) {
 	wantPlayed(t, m, 1150*ms, ramp(6000, 10*ms), silent(50*ms))
 }
 
+// Who follows what is played is given it without a seam, though the times that are asked for jump about.
+func TestMonitorIsFollowed(t *testing.T) {
+	m := watch(t)
+	var got audio.PCM
+	for i, jump := range []time.Duration{0, 3 * ms, -7 * ms, 12 * ms, 0} {
+		pcm, _ := m.follow(clock(1000*ms+time.Duration(i)*20*ms+jump), 320)
+		got = append(got, pcm...)
+	}
+	if want := ramp(1, 100*ms); !slices.Equal(got, want) {
+		t.Errorf("sound that is asked for at uncertain times has a seam")
+	}
+	if pcm, _ := m.follow(clock(1050*ms), 320); pcm[0] != 801 {
+		t.Errorf("what is asked for at another time begins with %d, want 801", pcm[0])
+	}
+}
+
 // While the caller's side pauses nothing is played, though it is not known yet for how long.
 func TestMonitorOfAPause(t *testing.T) {
 	m := watch(t)

@@ -154,6 +154,7 @@ func (p *player) sound(ctx context.Context, snd sound) error {
 		t.record(snd.pcm)
 	}
 	p.pacer.Next(length, time.Now()) // now that it has left, and not when it was to leave
+	p.aloud.play(p.pacer.Begins(length), length, snd.words)
 	if err := p.monitor.play(snd.pcm, t.settings.Rate, p.pacer.Begins(length)); err != nil {
 		return err
 	}
@@ -210,6 +211,7 @@ func (p *player) note(t *turn) bool {
 			p.pacer.Resume(h.until)
 		}
 		p.monitor.pause(h.from, h.until)
+		p.aloud.pause(h.from, h.until)
 	}
 	if since.IsZero() {
 		return false
@@ -331,12 +333,13 @@ func (p *player) hear(t *turn) {
 // heard.
 func (p *player) cutOff(t *turn, now time.Time) time.Duration {
 	if n := len(p.spoken); n > 0 && p.spoken[n-1].pause == 0 && !p.whole {
-		// How long the sound of the last clause would have been nobody knows: voices speak some 16 letters a second.
+		// How long the sound of the last clause would have been nobody knows.
 		last := &p.spoken[n-1]
-		last.sound = max(last.sound, time.Duration(len(last.text))*time.Second/16)
+		last.sound = max(last.sound, time.Duration(len(last.text))*letterLasts)
 	}
 	heard := max(0, p.pacer.Cut(now)-p.before)
 	p.monitor.cut(now)
+	p.aloud.cut(now)
 	if errors.Is(context.Cause(t.ctx), errContinued) {
 		return 0
 	}

@@ -29,18 +29,19 @@ type turn struct {
 	end   context.CancelCauseFunc
 	clock *budget.Turn
 
-	item     string             // What the caller said; empty when the caller only asked for an answer.
-	replaces string             // The item of a turn that this one takes in, since the caller went on with it.
-	hearing  *pass              // What is made of it; nil without an item.
-	voiced   time.Duration      // How long it is, up to its last voiced sample.
-	guess    *guess             // The work on its answer that was begun before it was decided; nil without any.
-	spent    speculation        // What other such work has cost before.
-	line     string             // What is answered, where no model is asked for it; empty otherwise.
-	firm     bool               // Nobody can interrupt the answer.
-	typed    string             // What the caller said by other means than speech.
-	respond  bool               // Whether it is to be answered.
-	late     bool               // It was asked for while another answer was being given, because of results that may be part of that.
-	settings transport.Settings // As they were when the turn was decided.
+	item     string              // What the caller said; empty when the caller only asked for an answer.
+	replaces string              // The item of a turn that this one takes in, since the caller went on with it.
+	hearing  *pass               // What is made of it; nil without an item.
+	own      func(string) string // Takes words from it that were the agent's; nil where there are none.
+	voiced   time.Duration       // How long it is, up to its last voiced sample.
+	guess    *guess              // The work on its answer that was begun before it was decided; nil without any.
+	spent    speculation         // What other such work has cost before.
+	line     string              // What is answered, where no model is asked for it; empty otherwise.
+	firm     bool                // Nobody can interrupt the answer.
+	typed    string              // What the caller said by other means than speech.
+	respond  bool                // Whether it is to be answered.
+	late     bool                // It was asked for while another answer was being given, because of results that may be part of that.
+	settings transport.Settings  // As they were when the turn was decided.
 	answer   transport.Response
 
 	items      []string // The caller's items that this answers. Set by think, read by play.

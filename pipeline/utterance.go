@@ -66,7 +66,11 @@ func (l *listener) sound(in transport.Sound) error {
 			return err
 		}
 		if l.ear.ends.Talking() && l.ear.at(l.ear.tape.End()-l.ear.from) >= l.limits.Utterance {
-			if err := l.decided(); err != nil { // what the caller goes on to say is the next turn
+			end := l.decided // what the caller goes on to say is the next turn
+			if l.challenge != nil {
+				end = l.giveBack // an echo that long
+			}
+			if err := end(); err != nil {
 				return err
 			}
 		}
@@ -76,11 +80,13 @@ func (l *listener) sound(in transport.Sound) error {
 
 // detected acts on what the ear noticed in a frame.
 func (l *listener) detected(event audio.Event) error {
+	if event == audio.Done && l.over {
+		l.compare()
+	}
 	if event == audio.Done && l.challenge != nil {
-		if l.weigh() == given {
+		if l.conclude() == given {
 			return l.giveBack()
 		}
-		// Nobody could say what it was, so it may have been a turn.
 		if err := l.takeWord(time.Now()); err != nil {
 			return err
 		}
@@ -199,7 +205,11 @@ func (l *listener) take(clock *budget.Turn, respond bool) error {
 	l.saying.end()
 	l.hearing.end(l.Session, l.ending.pass)
 	l.ending.evidence.stop()
-	l.hearing, l.ending, l.spent, l.prompts = nil, nil, speculation{}, 0
+	if l.own > 0 {
+		t.own = l.strip()
+	}
+	l.hearing, l.ending, l.own, l.spent, l.prompts = nil, nil, 0, speculation{}, 0
+	l.over = false
 	if t.replaces = l.replaces(); t.replaces != "" {
 		l.history.remove(t.replaces)
 		l.resumes.hearing.stop() // it is heard again, as part of this turn
@@ -251,5 +261,6 @@ func (l *listener) drop() {
 	l.forget()
 	l.saying.end()
 	l.hearing.end(l.Session, nil)
-	l.item, l.hearing, l.resumes, l.spent, l.challenge = "", nil, nil, speculation{}, nil
+	l.item, l.hearing, l.own, l.resumes, l.spent, l.challenge = "", nil, 0, nil, speculation{}, nil
+	l.over = false
 }
