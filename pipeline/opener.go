@@ -30,6 +30,9 @@ func (p *player) late() (*turn, <-chan time.Time) {
 		return nil, nil
 	}
 	t := answers[0] // those behind it wait until it has been heard
+	if p.answering != nil && p.answering != t {
+		return nil, nil // it was interrupted, and its end is still on its way
+	}
 	if t.opened || t.line != "" || t.settings.Written || t.wasAudible() {
 		return nil, nil
 	}
