@@ -91,7 +91,7 @@ func (m *mind) listenTo(ctx context.Context, t *turn) (failed, err error) {
 }
 
 // heard waits for the words of a turn and the length of their sound. When the recogniser's share has run out, what it last
-// thought has to do, if that takes in all of the turn.
+// thought has to do, if that takes in all of the turn: a syllable less may be a word less.
 func (m *mind) heard(ctx context.Context, t *turn) (text string, speech time.Duration, err error) {
 	h := t.hearing
 	due, stalled := time.NewTimer(time.Until(t.clock.Due(m.Plan, budget.STT))), time.NewTimer(m.limits.Stall)
@@ -111,7 +111,7 @@ func (m *mind) heard(ctx context.Context, t *turn) (text string, speech time.Dur
 			return "", 0, fmt.Errorf("%w: no words for %v", errStalled, m.limits.Stall)
 		case <-due.C:
 			y, ok := h.of.known()
-			if m.Plan.Observe || h.over() || !ok || y.Text == "" || y.Speech < t.voiced-syllable {
+			if m.Plan.Observe || h.over() || !ok || y.Text == "" || y.Speech < t.voiced {
 				continue
 			}
 			h.stop()
