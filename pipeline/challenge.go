@@ -139,7 +139,7 @@ func (l *listener) heed(now time.Time) error {
 		if !l.settings.Detection.Interrupt || !voiced || l.item != "" || !l.speaking() && !(l.echoes.known && l.mayEcho()) {
 			return nil
 		}
-		l.challenge, l.over = &challenge{loose: l.echoes.known}, true
+		l.challenge = &challenge{loose: l.echoes.known}
 		if l.echoes.known {
 			return nil
 		}
@@ -210,17 +210,21 @@ func (l *listener) weigh() verdict {
 		return undecided // nothing is held
 	case v == given && heard.own > 0:
 		l.echoes.found(heard.lag)
+	case v == given && len(said) == 0:
+		l.compare()
 	}
 	return v
 }
 
 // conclude says what the challenge comes to when nothing more is said.
 func (l *listener) conclude() verdict {
-	v := l.weigh()
-	switch {
+	switch v := l.weigh(); {
 	case v != undecided && v != doubtful:
 		return v
-	case l.challenge.loose, l.ear.echo == nil && l.beginsAsEcho() && l.endsAsEcho(false):
+	case l.challenge.loose:
+		return given
+	case l.ear.echo == nil && l.beginsAsEcho() && l.endsAsEcho(false):
+		l.compare()
 		return given
 	}
 	return taken // nobody could say what it was, so it may have been a turn

@@ -15,7 +15,7 @@ import (
 type echoes struct {
 	known   bool          // The caller's microphone hears the answers,
 	lag     time.Duration // so much later; 0 where that is not known.
-	alike   int           // Sounds in a row that came and went as an echo does, of which no word was the answer's.
+	alike   int           // Noises in a row that came and went as an echo does.
 	unheard time.Duration // How much of answers has been played without coming back.
 }
 
@@ -78,7 +78,7 @@ func (l *listener) endsAsEcho(known bool) bool {
 	return known || more > -dying && more < 2*dying
 }
 
-// compare notes whether something that was said over an answer came and went as its echo would: once is an accident.
+// compare notes whether a noise without words, over an answer, came and went as its echo would: once is an accident.
 func (l *listener) compare() {
 	switch {
 	case l.echoes.known:

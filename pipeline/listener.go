@@ -39,7 +39,6 @@ type listener struct {
 	keys      string          // That the caller has pressed, and may go on pressing,
 	keyed     int64           // and when the last one was, on the call's tape.
 	challenge *challenge      // What is being said while an answer is being given; nil without either.
-	over      bool            // What is being said began over an answer.
 	echoes    echoes          // Whether answers are heard back.
 	own       int64           // What is being said may begin with words of an answer, up to this position of the tape; 0 where it does not.
 

@@ -80,9 +80,6 @@ func (l *listener) sound(in transport.Sound) error {
 
 // detected acts on what the ear noticed in a frame.
 func (l *listener) detected(event audio.Event) error {
-	if event == audio.Done && l.over {
-		l.compare()
-	}
 	if event == audio.Done && l.challenge != nil {
 		if l.conclude() == given {
 			return l.giveBack()
@@ -209,7 +206,6 @@ func (l *listener) take(clock *budget.Turn, respond bool) error {
 		t.own = l.strip()
 	}
 	l.hearing, l.ending, l.own, l.spent, l.prompts = nil, nil, 0, speculation{}, 0
-	l.over = false
 	if t.replaces = l.replaces(); t.replaces != "" {
 		l.history.remove(t.replaces)
 		l.resumes.hearing.stop() // it is heard again, as part of this turn
@@ -262,5 +258,4 @@ func (l *listener) drop() {
 	l.saying.end()
 	l.hearing.end(l.Session, nil)
 	l.item, l.hearing, l.own, l.resumes, l.spent, l.challenge = "", nil, 0, nil, speculation{}, nil
-	l.over = false
 }
