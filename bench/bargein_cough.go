@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"riposte/audio"
 	"riposte/caller"
 )
 
@@ -76,15 +77,16 @@ func (r *CoughsResult) add(x disturbance, voice *Overheard, rate int) (came stri
 		r.resumed, r.paused = append(r.resumed, after), append(r.paused, paused)
 		came += fmt.Sprintf(" for %.0f ms, until %.0f ms after the sound", ms(paused), ms(after))
 	}
-	lost, err := r.compare(x.answer, voice, rate)
+	lost, text, at, err := r.compare(x.answer, voice, rate)
 	if lost > 0 {
-		came += fmt.Sprintf(", %d samples LOST", lost)
+		came += fmt.Sprintf(", %d samples LOST, the first of them %v into %q", lost, at.Round(time.Millisecond), text)
 	}
 	return came, lost > 0, turned, err
 }
 
-// compare looks for sound that did not come of an answer that was heard to its end.
-func (r *CoughsResult) compare(a caller.Answer, voice *Overheard, rate int) (lost int, err error) {
+// compare looks for sound that did not come of an answer that was heard to its end. It returns how many samples that is, and where in
+// which clause the first of them is.
+func (r *CoughsResult) compare(a caller.Answer, voice *Overheard, rate int) (lost int, text string, at time.Duration, err error) {
 	for i, c := range a.Clauses {
 		end := len(a.Sound)
 		if i+1 < len(a.Clauses) {
@@ -94,7 +96,7 @@ func (r *CoughsResult) compare(a caller.Answer, voice *Overheard, rate int) (los
 		if voice != nil {
 			spoken, err := voice.as(c.Text, rate)
 			if err != nil {
-				return lost, err
+				return lost, text, at, err
 			}
 			l = compare(a.Sound[c.From:end], spoken)
 		}
@@ -103,10 +105,13 @@ func (r *CoughsResult) compare(a caller.Answer, voice *Overheard, rate int) (los
 			continue
 		}
 		r.Compared++
+		if lost == 0 && l.lost > 0 {
+			text, at = c.Text, audio.Duration(l.from, rate)
+		}
 		lost += l.lost
 	}
 	r.LostSamples += lost
-	return lost, nil
+	return lost, text, at, nil
 }
 
 // add counts an answer that the caller listened to in silence, while it came back to the microphone.

@@ -104,7 +104,8 @@ const (
 type likeness struct {
 	best utterance // That most of the sound is like; where the sound changes between them, the last one.
 	late int       // How many samples later than in best its sound is in the received one; less than 0 where the beginning was left out.
-	lost int       // Samples of best that are in none of the received sound's places.
+	lost int       // Samples of best that are in none of the received sound's places,
+	from int       // and where in best the first of them is.
 	any  bool      // Whether the sound is like any of them.
 }
 
@@ -135,6 +136,9 @@ func compare(received audio.PCM, spoken []utterance) (l likeness) {
 	}
 	for i := range len(l.best.sound) / (l.best.rate / 50) {
 		if !slices.ContainsFunc(found, func(f []bool) bool { return i < len(f) && f[i] }) {
+			if l.lost == 0 {
+				l.from = i * (l.best.rate / 50)
+			}
 			l.lost += l.best.rate / 50
 		}
 	}
