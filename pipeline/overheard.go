@@ -22,7 +22,7 @@ type overheard struct {
 // jitter. Nobody repeats a word within less than half a second of its beginning.
 const (
 	soonestEcho = 20 * time.Millisecond
-	latestEcho  = 400 * time.Millisecond
+	latestEcho  = 500 * time.Millisecond
 )
 
 // The most words in a row that may be missing from an echo, or heard wrongly in it.

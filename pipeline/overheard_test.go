@@ -44,7 +44,7 @@ func TestOverhear(t *testing.T) {
 		{"the library stop from nine", 150 * ms, 1, 2, "stop from nine"}, // a word with which people interrupt is never misheard
 		{"yes tuesday", 2750 * ms, 1, 0, "yes tuesday"},                  // while the agent says Tuesday
 		{"tuesday", 2850 * ms, 1, 1, ""},
-		{"tuesday", 3200 * ms, 1, 0, "tuesday"},                     // and after it
+		{"tuesday", 3300 * ms, 1, 0, "tuesday"},                     // and after it
 		{"from nine to five", 2200 * ms, 1, 0, "from nine to five"}, // a question, a second later
 		{"from nine to five", 1350 * ms, 1, 4, ""},
 		{"the", 150 * ms, 2, 0, "the"}, // where the signal says that it is none
