@@ -81,7 +81,8 @@ const (
 	callerLevel = -24
 )
 
-// Run measures. A trial that fails is counted, and measuring goes on with a new call; the error is one that no trial could get around.
+// Run measures. A trial that fails is counted, and measuring goes on with a new call; the error is one that no trial could get around,
+// or the cause of ctx. The result beside it holds what was measured until then.
 func (b *BargeIn) Run(ctx context.Context) (BargeInResult, error) {
 	clips := slices.DeleteFunc(slices.Clone(b.Clips), func(c Clip) bool { return c.pauses() })
 	if len(clips) == 0 {
@@ -101,17 +102,16 @@ func (b *BargeIn) Run(ctx context.Context) (BargeInResult, error) {
 			}
 		}
 		if err := t.run(ctx); err != nil {
+			r.sum()
 			return r, err
 		}
 	}
+	var err error
 	if b.Judge != nil {
-		if err := r.read(ctx, b.Judge); err != nil {
-			return r, err
-		}
+		err = r.read(ctx, b.Judge)
 	}
 	r.sum()
-	r.Machine = r.Machine.after()
-	return r, nil
+	return r, err
 }
 
 // pauses reports whether the talker falls silent in the middle of the clip for so long that it may be taken for the end.

@@ -178,6 +178,7 @@ func (r *BargeInResult) read(ctx context.Context, judge stt.Recognizer) error {
 
 // sum finishes the parts and takes the figures at the top from them.
 func (r *BargeInResult) sum() {
+	r.Machine = r.Machine.after()
 	r.CallerLate = percentiles(r.late)
 	for _, d := range r.late {
 		r.CallerLag = max(r.CallerLag, ms(d))

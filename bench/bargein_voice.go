@@ -156,11 +156,11 @@ func follow(received, sound audio.PCM, frame, late int) (found []bool, heard int
 	missing := 0
 	for i := 0; i+frame <= len(sound); i += frame {
 		part := sound[i : i+frame]
-		if part.Level() < quietest {
+		if part.Level() < quietest || i+late < 0 { // nobody hears it, or it was left out as silent
 			found = append(found, true)
 			continue
 		}
-		if i+late < 0 || i+late+frame > len(received) { // it was broken off
+		if i+late+frame > len(received) { // it was broken off
 			found = append(found, false)
 			continue
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -104,11 +105,16 @@ func (c *benchBargeInCmd) Run(ctx context.Context, k *kong.Context) error {
 	defer judge.Close()
 	b.Judge = judge
 	r, err := b.Run(ctx)
-	if err != nil {
+	if err != nil && !errors.Is(err, context.Canceled) {
 		return err
 	}
+	return errors.Join(err, c.show(k.Stdout, r)) // who ends it early wants to know what was measured until then
+}
+
+// show prints what was measured.
+func (c *benchBargeInCmd) show(out io.Writer, r bench.BargeInResult) error {
 	if !c.JSON {
-		return showBargeIn(k.Stdout, r)
+		return showBargeIn(out, r)
 	}
 	r.Version, r.Models = version, map[string]string{
 		"stt": c.STT.Model, "llm": c.LLM.Model, "tts": c.TTS.Voice, "vad": c.VAD.Model, "turn": c.VAD.Turn, "judge": c.Judge,
@@ -116,7 +122,7 @@ func (c *benchBargeInCmd) Run(ctx context.Context, k *kong.Context) error {
 	if c.URL != "" {
 		r.Models = map[string]string{"url": c.URL, "judge": c.Judge}
 	}
-	return json.NewEncoder(k.Stdout).Encode(r)
+	return json.NewEncoder(out).Encode(r)
 }
 
 // hum opens a voice that hums for the caller.
