@@ -14,17 +14,18 @@ import (
 	"riposte/audio"
 	"riposte/budget"
 	"riposte/transport"
+	"riposte/tts"
 )
 
 // handy has every phrase at hand.
 type handy struct{}
 
-func (handy) Phrase(string) (audio.PCM, int, bool) {
+func (handy) Phrase(string) (tts.Phrase, bool) {
 	pcm := make(audio.PCM, audio.Samples(600*ms, rate))
 	for i := range pcm {
 		pcm[i] = int16(5000 * math.Sin(float64(i)/5))
 	}
-	return pcm, rate, true
+	return tts.Phrase{Sound: pcm, Rate: rate}, true
 }
 
 // enforcing returns a session that has something to act with.

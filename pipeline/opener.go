@@ -8,12 +8,13 @@ import (
 
 	"riposte/audio"
 	"riposte/budget"
+	"riposte/tts"
 )
 
 // Phrases are short pieces of speech that are at hand at once. They are safe for use by many calls.
 type Phrases interface {
-	// Phrase returns the sound of a text, mono at rate Hz, which is audible from its beginning; ok is false where it is not at hand.
-	Phrase(text string) (sound audio.PCM, rate int, ok bool)
+	// Phrase returns the speech of a text; ok is false where it is not at hand.
+	Phrase(text string) (p tts.Phrase, ok bool)
 }
 
 // openerLead is how long before the budget's end an opener is sent: what a busy machine may take to send it.
@@ -74,7 +75,7 @@ func (p *player) opener() string { return p.Openers[p.phrase%len(p.Openers)] }
 
 // has reports whether a phrase is at hand.
 func (p *player) has(text string) bool {
-	_, _, ok := p.Phrases.Phrase(text)
+	_, ok := p.Phrases.Phrase(text)
 	return ok
 }
 
@@ -83,23 +84,28 @@ func (p *player) say(ctx context.Context, t *turn, text string) error {
 	if p.Phrases == nil || t.settings.Written {
 		return nil
 	}
-	pcm, rate, ok := p.Phrases.Phrase(text)
+	phrase, ok := p.Phrases.Phrase(text)
 	if !ok {
 		return nil
 	}
-	pcm, err := audio.Resample(pcm, rate, t.settings.Rate)
+	pcm, err := audio.Resample(phrase.Sound, phrase.Rate, t.settings.Rate)
 	if err != nil {
 		return err
 	}
+	before := ""
 	if p.text.Len() > 0 && !strings.HasSuffix(p.text.String(), " ") {
-		text = " " + text
+		before = " "
 	}
-	text += " "
+	var words []word
+	for _, w := range phrase.Words {
+		words = append(words, word{len(before) + w.End, audio.Duration(w.Heard, phrase.Rate)})
+	}
+	text = before + text + " "
 	for frame := range slices.Chunk(pcm, audio.Samples(frameLength, t.settings.Rate)) {
-		if err := p.sound(ctx, sound{clause: clause{turn: t, text: text, ready: true}, pcm: frame}); err != nil {
+		if err := p.sound(ctx, sound{clause: clause{turn: t, text: text, ready: true}, pcm: frame, words: words}); err != nil {
 			return err
 		}
-		text = ""
+		text, words = "", nil
 	}
 	return nil
 }

@@ -49,3 +49,42 @@ func TestOpenerWaitsForTheEndOfTheAnswerBefore(t *testing.T) {
 		}
 	})
 }
+
+// placed has one phrase at hand: three words of 200 ms, the first of them said within 400 ms.
+type placed struct{}
+
+func (placed) Phrase(string) (tts.Phrase, bool) {
+	p, _ := handy{}.Phrase("")
+	return tts.Phrase{Sound: p.Sound, Rate: p.Rate, Words: []tts.Word{
+		{End: 3, Heard: audio.Samples(400*ms, p.Rate)}, {End: 6, Heard: audio.Samples(500*ms, p.Rate)}, {End: 11, Heard: audio.Samples(600*ms, p.Rate)},
+	}}, true
+}
+
+// Of an opener that was interrupted the words were heard that had sounded by then, as of any other part of an answer.
+func TestHeardOfAnOpener(t *testing.T) {
+	for after, want := range map[time.Duration]string{300 * ms: "", 450 * ms: "Let", 550 * ms: "Let me", 800 * ms: "Let me see."} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newCast()
+			c.llm.takes = 5 * time.Second
+			l := newLine(t)
+			s := enforcing(l, c)
+			s.Phrases, s.Limits.Unheard, s.Limits.Lead = placed{}, ms, 20*ms
+			done := make(chan error)
+			go func() { done <- s.Run(t.Context()) }()
+			go func() {
+				for firstHeard(l).IsZero() {
+					time.Sleep(ms)
+				}
+				time.Sleep(time.Until(firstHeard(l).Add(after)))
+				l.in <- transport.Cancel{}
+			}()
+			c.tell(l, "what time is it", 6*time.Second)
+			close(l.hang)
+			<-done
+			r := told[transport.TurnReport](l)
+			if len(r) != 1 || r[0].Answer != want {
+				t.Errorf("after %v: %+v, want %q", after, r, want)
+			}
+		})
+	}
+}

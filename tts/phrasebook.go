@@ -16,53 +16,65 @@ import (
 type Phrasebook struct {
 	Voice Synthesizer
 
-	mu     sync.Mutex
-	sounds map[string]audio.PCM
+	mu      sync.Mutex
+	phrases map[string]Phrase
+}
+
+// Phrase is a piece of speech that is at hand. It must not be changed.
+type Phrase struct {
+	Sound audio.PCM // Mono at Rate, and audible from its beginning.
+	Rate  int       // Hertz.
+	Words []Word    // Where the words of its text lie in Sound; none where the voice does not know.
 }
 
 // Learn has the voice speak phrases, one after the other and as long as nobody else needs the cores. It returns the first error,
 // or that there was nothing to be heard.
 func (b *Phrasebook) Learn(ctx context.Context, phrases ...string) error {
 	for _, text := range phrases {
-		if _, _, ok := b.Phrase(text); ok || text == "" {
+		if _, ok := b.Phrase(text); ok || text == "" {
 			continue
 		}
-		all, err := b.speak(ctx, text)
+		p, err := b.speak(ctx, text)
 		for errors.Is(err, budget.ErrPreempted) {
-			all, err = b.speak(ctx, text)
+			p, err = b.speak(ctx, text)
 		}
 		if err != nil {
 			return fmt.Errorf("speak the phrase %q: %w", text, err)
 		}
-		from, ok := audio.FirstAudible(all, b.Voice.Rate())
+		from, ok := audio.FirstAudible(p.Sound, p.Rate)
 		if !ok {
 			return fmt.Errorf("speak the phrase %q: there is nothing to be heard", text)
 		}
-		b.mu.Lock()
-		if b.sounds == nil {
-			b.sounds = make(map[string]audio.PCM)
+		p.Sound = slices.Clip(p.Sound[from:])
+		for i := range p.Words {
+			p.Words[i].Heard = max(0, p.Words[i].Heard-from)
 		}
-		b.sounds[text] = slices.Clip(all[from:])
+		b.mu.Lock()
+		if b.phrases == nil {
+			b.phrases = make(map[string]Phrase)
+		}
+		b.phrases[text] = p
 		b.mu.Unlock()
 	}
 	return nil
 }
 
-func (b *Phrasebook) speak(ctx context.Context, text string) (all audio.PCM, err error) {
-	for pcm, err := range b.Voice.Speak(ctx, text, Options{Urgency: budget.Urgency{Class: budget.Speculative}}) {
+func (b *Phrasebook) speak(ctx context.Context, text string) (Phrase, error) {
+	p := Phrase{Rate: b.Voice.Rate()}
+	o := Options{Urgency: budget.Urgency{Class: budget.Speculative}, Words: func(w Word) { p.Words = append(p.Words, w) }}
+	for pcm, err := range b.Voice.Speak(ctx, text, o) {
 		if err != nil {
-			return nil, err
+			return p, err
 		}
-		all = append(all, pcm...)
+		p.Sound = append(p.Sound, pcm...)
 	}
-	return all, nil
+	return p, nil
 }
 
-// Phrase returns the sound of a phrase, mono at rate Hz, which is audible from its beginning; ok is false where it was not
-// learnt. The sound must not be changed.
-func (b *Phrasebook) Phrase(text string) (sound audio.PCM, rate int, ok bool) {
+// Phrase returns a phrase; ok is false where it was not learnt.
+func (b *Phrasebook) Phrase(text string) (p Phrase, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	sound, ok = b.sounds[text]
-	return sound, b.Voice.Rate(), ok
+	p, ok = b.phrases[text]
+	return p, ok
 }

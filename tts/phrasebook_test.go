@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"testing"
 
 	"riposte/audio"
@@ -13,7 +14,7 @@ import (
 func TestPhrasebook(t *testing.T) {
 	broken := errors.New("broken")
 	spoken := 0
-	b := &Phrasebook{Voice: SynthesizerFunc{Hz: 16000, Fn: func(_ context.Context, text string, _ Options) iter.Seq2[audio.PCM, error] {
+	b := &Phrasebook{Voice: SynthesizerFunc{Hz: 16000, Fn: func(_ context.Context, text string, o Options) iter.Seq2[audio.PCM, error] {
 		return func(yield func(audio.PCM, error) bool) {
 			spoken++
 			if spoken == 1 {
@@ -31,6 +32,8 @@ func TestPhrasebook(t *testing.T) {
 					for i := range loud {
 						loud[i] = int16(9000 * (1 - i%2*2))
 					}
+					o.Words(Word{End: 3, Heard: 1200})
+					o.Words(Word{End: 11, Heard: 1600})
 					yield(loud, nil)
 				}
 			}
@@ -39,11 +42,14 @@ func TestPhrasebook(t *testing.T) {
 	if err := b.Learn(t.Context(), "One moment.", "", "One moment."); err != nil || spoken != 2 {
 		t.Fatalf("%v, spoken %d times", err, spoken)
 	}
-	pcm, rate, ok := b.Phrase("One moment.")
-	if at, audible := audio.FirstAudible(pcm, rate); !ok || rate != 16000 || !audible || at != 0 || len(pcm) < 800 || len(pcm) > 960 {
-		t.Errorf("%d samples at %d Hz, audible from %d, %t", len(pcm), rate, at, ok)
+	p, ok := b.Phrase("One moment.")
+	if at, audible := audio.FirstAudible(p.Sound, p.Rate); !ok || p.Rate != 16000 || !audible || at != 0 || len(p.Sound) < 800 || len(p.Sound) > 960 {
+		t.Errorf("%d samples at %d Hz, audible from %d, %t", len(p.Sound), p.Rate, at, ok)
 	}
-	if _, _, ok := b.Phrase("Something else."); ok {
+	if want := []Word{{3, 400}, {11, 800}}; !slices.Equal(p.Words, want) {
+		t.Errorf("its words are at %v, want %v", p.Words, want)
+	}
+	if _, ok := b.Phrase("Something else."); ok {
 		t.Error("knows what it has not learnt")
 	}
 	if err := b.Learn(t.Context(), "bad"); !errors.Is(err, broken) {
