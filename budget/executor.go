@@ -30,6 +30,8 @@ type Executor struct {
 	// Speculation is the part of the cores' time, over some ten seconds, that speculation may take at most: it is heat for
 	// nothing when it falls. It defaults to a half; negative allows none.
 	Speculation float64
+	// Queue counts the awaited work that there is, and what of any class is dropped before it runs, as time that the cores need for it.
+	Queue *Queue
 
 	mu      sync.Mutex
 	started bool
@@ -152,6 +154,7 @@ func (x *Executor) enter(t *task) {
 	t.seconds = t.Size * x.rates[t.Kind]
 	x.insert(t)
 	x.dispatch()
+	x.Queue.Hold(int64(x.awaited()))
 }
 
 // insert puts a task where it belongs in the queue.
@@ -173,6 +176,7 @@ func (x *Executor) want(t *task) {
 		x.queue = slices.Delete(x.queue, i, i+1)
 		x.insert(t)
 		x.dispatch()
+		x.Queue.Hold(int64(x.awaited()))
 	}
 }
 
@@ -204,8 +208,10 @@ func (x *Executor) await(ctx context.Context, t *task) (threads int, err error) 
 	x.queue = slices.Delete(x.queue, i, i+1)
 	if err == ErrLate {
 		x.counts[t.Class].Late++
+		x.Queue.Refuse(int64(x.onCores(t.seconds)))
 	} else {
 		x.counts[t.Class].Unwanted++
+		x.Queue.Discard(int64(x.onCores(t.seconds)))
 	}
 	return 0, err
 }
@@ -235,6 +241,7 @@ func (x *Executor) leave(t *task, err error) {
 	switch {
 	case t.unwanted:
 		x.counts[t.Class].Unwanted++
+		x.Queue.Discard(int64(x.onCores(t.seconds)))
 	case errors.Is(err, ErrPreempted):
 		x.counts[t.Class].Preempted++
 	default:
@@ -360,13 +367,9 @@ func (x *Executor) Load() Load {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	l := Load{Counts: x.counts}
-	var seconds float64
+	l := Load{Counts: x.counts, Queue: x.awaited()}
 	for _, t := range x.queue {
 		l.Waiting[t.Class]++
-		if t.Class == Awaited {
-			seconds += t.seconds
-		}
 	}
 	x.fade()
 	l.Busy = x.worked
@@ -375,13 +378,30 @@ func (x *Executor) Load() Load {
 		if t.Class != Speculative {
 			l.Busy += time.Since(t.began).Seconds() * float64(t.threads)
 		}
+	}
+	if x.Cores > 0 {
+		l.Busy /= busySpan.Seconds() * float64(x.Cores)
+	}
+	return l
+}
+
+// awaited returns how long the cores need for all awaited work, what runs included.
+func (x *Executor) awaited() time.Duration {
+	var seconds float64
+	for _, t := range x.queue {
+		if t.Class == Awaited {
+			seconds += t.seconds
+		}
+	}
+	for _, t := range x.running {
 		if t.Class == Awaited {
 			seconds += max(0, t.seconds-time.Since(t.began).Seconds()*float64(t.threads))
 		}
 	}
-	if x.Cores > 0 {
-		l.Queue = time.Duration(seconds / float64(x.Cores) * float64(time.Second))
-		l.Busy /= busySpan.Seconds() * float64(x.Cores)
-	}
-	return l
+	return x.onCores(seconds)
+}
+
+// onCores returns how long all cores need for so many core-seconds.
+func (x *Executor) onCores(seconds float64) time.Duration {
+	return time.Duration(seconds / float64(max(1, x.Cores)) * float64(time.Second))
 }

@@ -181,7 +181,10 @@ const ahead = 2
 func (s *Session) voice(ctx context.Context, text string, settings transport.Settings, u budget.Urgency) *voicing {
 	v := &voicing{chunks: make(chan audio.PCM, ahead)}
 	s.group.Go(func() error {
-		defer close(v.chunks)
+		defer func() {
+			close(v.chunks)
+			context.AfterFunc(ctx, func() { v.discard(s.Queues.Drafts) })
+		}()
 		made := 0 // Samples.
 		for {
 			v.err = s.sound(ctx, text, tts.Options{Speed: settings.Speed, Urgency: u, Words: v.place}, v.chunks, &made)
@@ -192,6 +195,13 @@ func (s *Session) voice(ctx context.Context, text string, settings transport.Set
 		}
 	})
 	return v
+}
+
+// discard throws away the sound that nobody will take, once all of it is made that will be.
+func (v *voicing) discard(q *budget.Queue) {
+	for range v.chunks {
+		q.Discard(1)
+	}
 }
 
 // sound speaks text into chunks, but for the samples at the beginning that were made before, which it counts on. It stops with
@@ -210,6 +220,7 @@ func (s *Session) sound(ctx context.Context, text string, o tts.Options, chunks 
 		if err := put(ctx, chunks, pcm[n:]); err != nil {
 			return err
 		}
+		s.Queues.Drafts.Hold(int64(len(chunks)))
 		*made += len(pcm) - n
 	}
 	return nil

@@ -64,7 +64,10 @@ func (s *Session) hear(item string, from int64, settings transport.Settings) *he
 				h.traced = append(h.traced, heardAt{time.Now(), y})
 			}
 			h.mu.Unlock()
-			replace(s.hypotheses, hypothesis{item, y})
+			s.Queues.Hypotheses.Hold(1)
+			if replace(s.hypotheses, hypothesis{item, y}) {
+				s.Queues.Hypotheses.Refuse(1)
+			}
 		},
 	})
 	return h
@@ -124,16 +127,17 @@ func (h *hearing) end(s *Session, p *pass) {
 	})
 }
 
-// replace puts v into a channel with room for one, in place of what nobody has taken yet.
-func replace[T any](c chan T, v T) {
+// replace puts v into a channel with room for one, in place of what nobody has taken yet. It reports whether there was anything.
+func replace[T any](c chan T, v T) (replaced bool) {
 	for {
 		select {
 		case c <- v:
-			return
+			return replaced
 		default:
 		}
 		select {
 		case <-c:
+			replaced = true
 		default:
 		}
 	}

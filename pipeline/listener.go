@@ -157,6 +157,7 @@ func (l *listener) enqueue(t *turn, ref string) error {
 	t.answer.Written, t.answer.Encoding = t.settings.Written, t.settings.Encoding
 	if t.respond && len(l.live.answering()) >= l.limits.Turns {
 		t.respond = false // it is still heard, and stays in the conversation
+		l.Queues.Turns.Refuse(1)
 		err := l.fault(ref, "too_many_turns", fmt.Sprintf(
 			"%d turns wait for an answer already: this one will not get its own.", l.limits.Turns))
 		if err != nil {
@@ -165,6 +166,7 @@ func (l *listener) enqueue(t *turn, ref string) error {
 	}
 	if t.respond {
 		l.results = false
+		l.Queues.Turns.Hold(int64(len(l.live.answering()) + 1))
 	}
 	l.live.add(t)
 	return put(l.ctx, l.turns, t)

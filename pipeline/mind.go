@@ -199,7 +199,7 @@ func (m *mind) generate(t *turn, clauses chan<- clause) (outcome, error) {
 		}
 		words++
 		t.clock.Mark(budget.FirstClause, p.at)
-		if err := put(t.ctx, clauses, clause{turn: t, text: p.text, voice: p.voice}); err != nil {
+		if err := m.hand(clauses, clause{turn: t, text: p.text, voice: p.voice}); err != nil {
 			return outcome{}, err
 		}
 	}
@@ -228,12 +228,33 @@ func (m *mind) within(s transport.Settings) transport.Settings {
 	return s
 }
 
+// hand hands on a clause to be spoken, when there is place for it. It fails only when the answer is no longer wanted.
+func (s *Session) hand(clauses chan<- clause, c clause) error {
+	s.Queues.Clauses.Hold(s.unspoken.Add(1))
+	err := put(c.turn.ctx, clauses, c)
+	if err != nil {
+		s.spoken(c)
+	}
+	return err
+}
+
+// spoken notes that a clause waits no more: it was spoken, or its answer is no longer wanted.
+func (s *Session) spoken(c clause) {
+	if c.text == "" {
+		return // it is the beginning or the end of an answer
+	}
+	s.unspoken.Add(-1)
+	if c.turn.ctx.Err() != nil {
+		s.Queues.Clauses.Discard(1)
+	}
+}
+
 // recite answers with the turn's line.
 func (m *mind) recite(t *turn, clauses chan<- clause) outcome {
 	t.clock.Mark(budget.FirstClause, time.Now())
 	var c clauser
 	for _, text := range append(c.push(t.line), c.rest()) {
-		if text != "" && put(t.ctx, clauses, clause{turn: t, text: text}) != nil {
+		if text != "" && m.hand(clauses, clause{turn: t, text: text}) != nil {
 			break // it is no longer wanted
 		}
 	}
@@ -255,7 +276,7 @@ func (m *mind) apologise(ctx context.Context, t *turn, clauses chan<- clause, wh
 func (m *mind) excuse(t *turn, clauses chan<- clause, blame budget.Stage, why error) outcome {
 	if m.Apology != "" {
 		t.clock.Mark(budget.FirstClause, time.Now())
-		_ = put(t.ctx, clauses, clause{turn: t, text: m.Apology}) // fails only when the answer is no longer wanted
+		_ = m.hand(clauses, clause{turn: t, text: m.Apology}) // fails only when the answer is no longer wanted
 	}
 	return outcome{status: transport.Failed, err: why, blame: blame}
 }

@@ -19,6 +19,7 @@ type mouth struct {
 	plan      budget.Plan
 	stall     time.Duration // How long the voice may bring nothing.
 	sounds    chan<- sound
+	queue     *budget.Queue // Of them.
 	resampler *audio.Resampler
 	frame     int       // Samples in a frame.
 	rest      audio.PCM // Sound that does not fill a frame yet.
@@ -31,13 +32,13 @@ type mouth struct {
 // sentencePause is the silence between sentences. Voices leave some 110 ms behind a full stop; talkers leave 200 to 400.
 const sentencePause = 150 * time.Millisecond
 
-func newMouth(voice tts.Synthesizer, settings transport.Settings, plan budget.Plan, stall time.Duration, sounds chan<- sound) (*mouth, error) {
+func newMouth(voice tts.Synthesizer, settings transport.Settings, plan budget.Plan, stall time.Duration, sounds chan<- sound, queue *budget.Queue) (*mouth, error) {
 	r, err := audio.OpenResampler(voice.Rate(), settings.Rate)
 	if err != nil {
 		return nil, fmt.Errorf("voice: %w", err)
 	}
 	return &mouth{
-		voice: voice, settings: settings, plan: plan, stall: stall, sounds: sounds, resampler: r,
+		voice: voice, settings: settings, plan: plan, stall: stall, sounds: sounds, queue: queue, resampler: r,
 		frame: audio.Samples(frameLength, settings.Rate),
 	}, nil
 }
@@ -117,6 +118,7 @@ func (m *mouth) send(c *clause, pcm audio.PCM, flush bool) error {
 		if err := put(c.turn.ctx, m.sounds, sound{clause: *c, pcm: m.rest[:n:n], words: m.words}); err != nil {
 			return err
 		}
+		m.queue.Hold(int64(len(m.sounds)) * int64(frameLength))
 		m.rest, m.words, c.text = m.rest[n:], nil, ""
 	}
 	return nil

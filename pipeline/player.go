@@ -37,6 +37,7 @@ func (p *player) take(ctx context.Context, snd sound) error {
 	case snd.done != nil:
 		return p.finish(ctx, snd.turn, *snd.done)
 	case snd.turn.ctx.Err() != nil:
+		p.Queues.Sound.Discard(snd.length())
 	case snd.begin:
 		if p.answering == snd.turn {
 			return nil // an opener came before it
@@ -124,6 +125,7 @@ func (p *player) sound(ctx context.Context, snd sound) error {
 	}
 	length := audio.Duration(len(snd.pcm), max(t.settings.Rate, 1))
 	if len(snd.pcm) > 0 && !p.due(t) {
+		p.Queues.Sound.Discard(snd.length())
 		return nil
 	}
 	if snd.text != "" {
@@ -153,7 +155,9 @@ func (p *player) sound(ctx context.Context, snd sound) error {
 	if p.Record {
 		t.record(snd.pcm)
 	}
-	p.pacer.Next(length, time.Now()) // now that it has left, and not when it was to leave
+	now := time.Now() // that it has left, and not when it was to leave
+	p.pacer.Next(length, now)
+	p.Queues.Lead.Hold(int64(p.pacer.Queued(now)))
 	p.aloud.play(p.pacer.Begins(length), length, snd.words)
 	if err := p.monitor.play(snd.pcm, t.settings.Rate, p.pacer.Begins(length)); err != nil {
 		return err
@@ -337,6 +341,7 @@ func (p *player) cutOff(t *turn, now time.Time) time.Duration {
 		last := &p.spoken[n-1]
 		last.sound = max(last.sound, time.Duration(len(last.text))*letterLasts)
 	}
+	p.Queues.Lead.Discard(int64(p.pacer.Queued(now)))
 	heard := max(0, p.pacer.Cut(now)-p.before)
 	p.monitor.cut(now)
 	p.aloud.cut(now)

@@ -17,6 +17,7 @@ package pipeline
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -62,6 +63,7 @@ type Session struct {
 	// Trace is told of each turn at its end, with all but the call's own things. nil is nobody. It must return at once.
 	Trace  func(trace.Turn)
 	Record bool                    // Its turns have their sound with them.
+	Queues Queues                  // Count what waits in it.
 	Models map[budget.Stage]string // What does the work of each stage, for Trace.
 
 	group      *errgroup.Group
@@ -71,6 +73,7 @@ type Session struct {
 	floor      floor
 	aloud      aloud
 	monitor    monitor
+	unspoken   atomic.Int64    // Clauses that were handed on and are not spoken yet.
 	hypotheses chan hypothesis // The newest one, until follow takes it.
 	calls      chan called     // From think to play.
 	draining   chan struct{}   // Closed when Drain has been noticed.
@@ -144,7 +147,7 @@ func (s *Session) speak(ctx context.Context, clauses <-chan clause, sounds chan<
 		switch {
 		case c.begin && !c.turn.settings.Written:
 			m.close()
-			if m, err = newMouth(s.TTS, c.turn.settings, s.Plan, s.Limits.withDefaults().Stall, sounds); err == nil {
+			if m, err = newMouth(s.TTS, c.turn.settings, s.Plan, s.Limits.withDefaults().Stall, sounds, s.Queues.Sound); err == nil {
 				err = put(ctx, sounds, sound{clause: c})
 			}
 		case m == nil || c.begin:
@@ -160,6 +163,7 @@ func (s *Session) speak(ctx context.Context, clauses <-chan clause, sounds chan<
 		if err != nil {
 			return err
 		}
+		s.spoken(c)
 	}
 	return nil
 }

@@ -46,6 +46,7 @@ type service struct {
 	phrases   *tts.Phrasebook // What is at hand in it.
 	traces    trace.Sinks     // What is told of calls and turns.
 	telemetry telemetry
+	queues    queues
 	admission budget.Admission
 	status    web.Status
 	drain     chan struct{}
@@ -53,7 +54,7 @@ type service struct {
 }
 
 func newService(s *settings, log *slog.Logger) *service {
-	service := &service{settings: s, log: log, drain: make(chan struct{})}
+	service := &service{settings: s, log: log, drain: make(chan struct{}), queues: s.queues()}
 	service.admission = budget.Admission{
 		Plan: s.plan(), Most: s.Calls.Load, Load: func() budget.Load { return service.telemetry.cores.Load().Load() },
 	}
@@ -78,7 +79,7 @@ func (s *service) serve(ctx context.Context, listener net.Listener, ready func()
 	calls := &realtime.Server{
 		Hold: s.hold, Admit: s.admitCounted, Defaults: s.settings.call(), Model: s.settings.LLM.Model, Voice: s.settings.TTS.Voice,
 		Language: func(code string) bool { return s.engines.stt.Knows(code) }, // asked by calls only, so after loading
-		Origins:  s.settings.Origins, Limits: s.settings.wire(), Log: s.log,
+		Origins:  s.settings.Origins, Limits: s.settings.wire(), Log: s.log, Queue: s.queues.events,
 	}
 	server := &http.Server{
 		Handler:           s.telling(web.WithTraces(web.Routes(&s.status, calls), page)),
@@ -97,6 +98,7 @@ func (s *service) serve(ctx context.Context, listener net.Listener, ready func()
 		return err
 	}
 	defer s.engines.close()
+	s.engines.cores.Queue = s.queues.executor
 	s.telemetry.cores.Store(s.engines.cores)
 	s.voice = s.engines.tts
 	if s.overhear != nil {
@@ -189,7 +191,7 @@ func (s *service) hold(ctx context.Context, call transport.Call, settings transp
 		Greeting: pipeline.Greeting{Text: s.settings.Talk.Greeting, Firm: s.settings.Talk.Firm},
 		Silence:  pipeline.Silence{After: s.settings.Talk.Idle, Prompts: lines(s.settings.Talk.Prompts)},
 		Openers:  lines(s.settings.Talk.Openers), Phrases: s.phrases,
-		Drain: s.drain, Log: s.log, Strain: s.admission.Strain, Record: s.settings.Trace.Record,
+		Drain: s.drain, Log: s.log, Strain: s.admission.Strain, Record: s.settings.Trace.Record, Queues: s.queues.calls,
 		Trace: func(t trace.Turn) {
 			s.admission.TurnEnded(t.Report, s.status.Calls())
 			record.TurnEnded(t)

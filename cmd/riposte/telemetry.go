@@ -30,7 +30,7 @@ type telemetry struct {
 func (s *service) openTelemetry(ctx context.Context) (flush func(), err error) {
 	t, set := &s.telemetry, s.settings
 	t.metrics = metrics.Metrics{
-		Version: version, Plan: set.plan(), Calls: s.status.Calls, Places: set.Calls.Max, Log: s.log, Lost: s.lost,
+		Version: version, Plan: set.plan(), Calls: s.status.Calls, Places: set.Calls.Max, Log: s.log, Lost: s.lost, Queues: s.queues.all(),
 		Load: func() budget.Load { return t.cores.Load().Load() }, // of no executor before the engines are there: nothing
 	}
 	t.metrics.Open()

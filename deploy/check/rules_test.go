@@ -110,6 +110,11 @@ func TestAlerts(t *testing.T) {
 		{"sound is dropped", hour(`riposte_turn_events_total`+one+`,kind="dropped"} 0+1x60`, `riposte_turns_total`+one+`,verdict="met"} 0+10x60`), []string{"RiposteSoundDropped"}},
 		{"engines fail", hour(`riposte_turn_events_total`+one+`,kind="fault"} 0+1x60`, `riposte_turns_total`+one+`,verdict="met"} 0+10x60`), []string{"RiposteEnginesFail"}},
 		{"spans are lost", hour(`riposte_trace_drops_total` + one + `,sink="otlp",reason="not_taken"} 0+5x60`), []string{"RiposteTracesLost"}},
+		{"a client hardly reads", hour(`riposte_queue_high_items`+one+`,queue="events"} 256x60`, `riposte_queue_limit_items`+one+`,queue="events"} 256x60`), []string{"RiposteClientReadsSlowly"}},
+		{"clients read, and speech is made ahead", hour(`riposte_queue_high_items`+one+`,queue="events"} 12x60`, `riposte_queue_limit_items`+one+`,queue="events"} 256x60`,
+			`riposte_queue_high_items`+one+`,queue="clauses"} 3x60`, `riposte_queue_limit_items`+one+`,queue="clauses"} 3x60`), nil},
+		{"turns get no answer", hour(`riposte_queue_dropped_items_total` + one + `,queue="turns",reason="full"} 0+1x60`), []string{"RiposteTurnsUnanswered"}},
+		{"hypotheses are overtaken", hour(`riposte_queue_dropped_items_total` + one + `,queue="hypotheses",reason="full"} 0+1x60`), nil},
 		{"no spans are lost", hour(`riposte_trace_drops_total` + one + `,sink="otlp",reason="not_taken"} 7x60`), nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -56,7 +56,8 @@ func newService() *service {
 	s := &service{}
 	s.Metrics = metrics.Metrics{
 		Version: "v1", Places: 8, Calls: func() int { return 3 }, Load: func() budget.Load { return budget.Load{Queue: s.queue} },
-		Lost: func() []metrics.Lost { return []metrics.Lost{{Sink: "otlp", Reason: "queue_full", Count: s.lost}} },
+		Lost:   func() []metrics.Lost { return []metrics.Lost{{Sink: "otlp", Reason: "queue_full", Count: s.lost}} },
+		Queues: []*budget.Queue{{Name: "events", Limit: 256}, {Name: "sound", Limit: int64(400 * msec), Timed: true}},
 	}
 	s.Open()
 	return s
@@ -75,5 +76,9 @@ func (s *service) live() {
 	c.Reason = "hung_up"
 	s.CallEnded(c)
 	s.Refused("too_many_calls")
+	s.Queues[0].Hold(12)
+	s.Queues[0].Refuse(1)
+	s.Queues[1].Hold(int64(400 * msec))
+	s.Queues[1].Discard(int64(300 * msec))
 	s.lost++
 }

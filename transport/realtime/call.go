@@ -125,7 +125,7 @@ func (c *call) read() error {
 func (c *call) write() {
 	ping := time.NewTicker(c.limits.Ping)
 	defer ping.Stop()
-	var failed bool
+	var failed error
 	for {
 		var err error
 		select {
@@ -133,26 +133,32 @@ func (c *call) write() {
 			if !ok {
 				return
 			}
-			if failed {
+			if failed != nil {
+				c.lose(failed)
 				continue
 			}
 			c.ws.SetWriteDeadline(time.Now().Add(c.limits.Write))
-			err = c.ws.WriteMessage(websocket.TextMessage, b)
+			if err = c.ws.WriteMessage(websocket.TextMessage, b); err != nil {
+				c.lose(unwritten(err))
+			}
 		case <-ping.C:
-			if !failed {
+			if failed == nil {
 				err = c.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(c.limits.Write))
 			}
 		}
-		switch {
-		case err == nil:
-		case isTimeout(err):
-			failed = true
-			c.end(transport.ErrSlowReader)
-		default:
-			failed = true
-			c.end(transport.ErrHungUp)
+		if err != nil {
+			failed = unwritten(err)
+			c.end(failed)
 		}
 	}
+}
+
+// unwritten returns why a client has not taken what was written.
+func unwritten(err error) error {
+	if isTimeout(err) {
+		return transport.ErrSlowReader
+	}
+	return transport.ErrHungUp
 }
 
 // queue puts an event where write takes it. A client that does not read makes it wait, no longer than the limit.
@@ -162,15 +168,18 @@ func (c *call) queue(ctx context.Context, b []byte) error {
 	}
 	select {
 	case c.out <- b:
+		c.server.Queue.Hold(int64(len(c.out)))
 		return nil
 	default:
 	}
+	c.server.Queue.Hold(int64(cap(c.out)))
 	slow := time.NewTimer(c.limits.Write)
 	defer slow.Stop()
 	select {
 	case c.out <- b:
 		return nil
 	case <-slow.C:
+		c.lose(transport.ErrSlowReader)
 		c.end(transport.ErrSlowReader)
 		return transport.ErrSlowReader
 	case <-ctx.Done():

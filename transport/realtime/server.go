@@ -17,6 +17,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"riposte/budget"
 	"riposte/transport"
 )
 
@@ -32,6 +33,7 @@ type Server struct {
 	Language func(code string) bool // Whether callers may speak it. nil takes any.
 	Origins  []string               // Pages of other origins that may connect; "*" is any.
 	Limits   Limits
+	Queue    *budget.Queue // Counts the events that wait to be written; nil is nobody.
 	Log      *slog.Logger
 }
 

@@ -25,6 +25,7 @@ type Metrics struct {
 	Calls   func() int         // Calls that are held.
 	Places  int                // Calls that can be held at once.
 	Lost    func() []Lost      // What became of traces that should have been kept.
+	Queues  []*budget.Queue    // Where calls, the executor and the store let things wait.
 	Log     *slog.Logger       // It defaults to slog.Default().
 
 	registry *prometheus.Registry
@@ -76,7 +77,7 @@ func (m *Metrics) Open() {
 	m.runs = m.counter("riposte_stage_executor_jobs_total", "Jobs that ran on the executor for turns.", "stage")
 	m.waited = m.counter("riposte_stage_executor_waited_seconds_total", "How long jobs for turns waited in the executor's queue.", "stage")
 	m.ran = m.counter("riposte_stage_executor_ran_seconds_total", "How long jobs for turns ran on the executor.", "stage")
-	m.registry.MustRegister(m.wasted, moment{m}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(m.wasted, moment{m}, queues{m}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.constant("riposte_build_info", "Always 1: the labels say which build this is.", 1, prometheus.Labels{"version": m.Version, "goversion": runtime.Version()})
 	m.constant("riposte_turn_budget_seconds", "What a turn's gap may be.", m.Plan.Total().Seconds(), nil)
 	for _, s := range budget.Stages {

@@ -48,7 +48,16 @@ func busy() *Metrics {
 			return l
 		},
 		Lost: func() []Lost { return []Lost{{"otlp", "queue_full", 7}, {"otlp", "failed", 0}} },
+		Queues: []*budget.Queue{
+			{Name: "events", Limit: 256}, {Name: "sound", Limit: int64(400 * msec), Timed: true},
+		},
 	}
+	events, sound := m.Queues[0], m.Queues[1]
+	events.Hold(17)
+	events.Hold(3)
+	events.Refuse(2)
+	sound.Hold(int64(380 * msec))
+	sound.Discard(int64(1500 * msec))
 	m.Open()
 	call := trace.Call{ID: "call", Route: "default", Wire: "websocket"}
 	m.CallBegan(call)
@@ -152,6 +161,14 @@ func TestValues(t *testing.T) {
 				{"riposte_executor_waiting_jobs", []string{"class=partial"}, 3},
 				{"riposte_executor_jobs_total", []string{"class=speculative", "outcome=preempted"}, 4},
 				{"riposte_trace_drops_total", []string{"reason=queue_full", "sink=otlp"}, 7},
+				{"riposte_queue_limit_items", []string{"queue=events"}, 256},
+				{"riposte_queue_high_items", []string{"queue=events"}, 17},
+				{"riposte_queue_dropped_items_total", []string{"queue=events", "reason=full"}, 2},
+				{"riposte_queue_dropped_items_total", []string{"queue=events", "reason=stale"}, 0},
+				{"riposte_queue_limit_seconds", []string{"queue=sound"}, 0.4},
+				{"riposte_queue_high_seconds", []string{"queue=sound"}, 0.38},
+				{"riposte_queue_dropped_seconds_total", []string{"queue=sound", "reason=full"}, 0},
+				{"riposte_queue_dropped_seconds_total", []string{"queue=sound", "reason=stale"}, 1.5},
 				{"riposte_turn_budget_seconds", nil, 0.89},
 				{"riposte_stage_budget_seconds", []string{"stage=llm"}, 0.4},
 			} {
@@ -245,7 +262,7 @@ func TestNothingToRead(t *testing.T) {
 	m := &Metrics{}
 	m.Open()
 	all := scrape(t, m, formats["text"])
-	for _, name := range []string{"riposte_calls", "riposte_executor_queue_seconds", "riposte_trace_drops_total"} {
+	for _, name := range []string{"riposte_calls", "riposte_executor_queue_seconds", "riposte_trace_drops_total", "riposte_queue_limit_items", "riposte_queue_limit_seconds"} {
 		if all[name] != nil {
 			t.Errorf("%s is %v", name, all[name])
 		}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"riposte/budget"
 	"riposte/budget/trace"
 )
 
@@ -14,10 +15,11 @@ import (
 // turns in goes on at once: what does not fit into the queue is dropped and counted, and where the file cannot be opened or written,
 // it is tried again until it can.
 type Recorder struct {
-	Path   string       // The file.
-	Limits Limits       // What is kept.
-	Sound  bool         // Whether recorded sound is kept. Otherwise it is thrown away here.
-	Log    *slog.Logger // It defaults to slog.Default().
+	Path   string        // The file.
+	Limits Limits        // What is kept.
+	Sound  bool          // Whether recorded sound is kept. Otherwise it is thrown away here.
+	Log    *slog.Logger  // It defaults to slog.Default().
+	Queue  *budget.Queue // Counts its entries; nil is nobody.
 
 	// Bounds of the queue. They default to 1,024 entries, an hour of a busy caller's turns, and to 32 MiB, which is some forty recorded turns.
 	MaxEntries, MaxBytes int
@@ -39,6 +41,9 @@ type Recorder struct {
 	done    chan struct{}
 }
 
+// DefaultEntries is the default bound of a Recorder's queue.
+const DefaultEntries = 1024
+
 // Drops counts what was thrown away because there was no place for it, or because the file refused it.
 type Drops struct {
 	Turns, Calls, Sounds int // Calls counts that they began or ended.
@@ -55,7 +60,7 @@ func (r *Recorder) Start() {
 		r.Log = slog.Default()
 	}
 	if r.MaxEntries == 0 {
-		r.MaxEntries = 1024
+		r.MaxEntries = DefaultEntries
 	}
 	if r.MaxBytes == 0 {
 		r.MaxBytes = 32 << 20
@@ -123,9 +128,11 @@ func (r *Recorder) add(e entry) {
 	}
 	if len(r.entries) >= r.MaxEntries || r.bytes+e.size > r.MaxBytes {
 		r.drops.count(e)
+		r.Queue.Refuse(1)
 		return
 	}
 	r.entries = append(r.entries, e)
+	r.Queue.Hold(int64(len(r.entries)))
 	r.bytes += e.size
 	select {
 	case r.wake <- struct{}{}:
