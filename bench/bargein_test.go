@@ -90,7 +90,7 @@ func TestBargeInOfBadServices(t *testing.T) {
 		}},
 		{"it does not hold", &service{unheld: true}, Interruptions, func(r BargeInResult) bool {
 			i := r.Interruptions
-			return i.Unheld == 3 && i.Hold == Percentiles{} && i.Silence == Percentiles{500, 500, 500} && i.HeardTextWrong == 0
+			return i.Unheld == 3 && i.Hold == Percentiles{} && i.Silence.P50 >= 500 && i.Silence.P99 <= 520 && i.HeardTextWrong == 0 // as the frame falls
 		}},
 		{"it believes that more was heard", &service{sloppy: 1}, Interruptions, func(r BargeInResult) bool {
 			return r.Interruptions.HeardTextWrong+r.Interruptions.HeardTextNear > 2 && r.HeardTextWrong > 0

@@ -2,13 +2,10 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
-	"time"
 
 	"riposte/caller"
-	"riposte/stt/wer"
 )
 
 // Turns holds one conversation with a service, in real time: a turn is a clip, then silence until the answer has been
@@ -55,79 +52,48 @@ type Guesses struct {
 // Run holds the conversation. A turn that fails is counted, and the conversation goes on with a new call; the error is one
 // that no turn could get around.
 func (b *Turns) Run(ctx context.Context) (TurnsResult, error) {
-	r := TurnsResult{
-		Turns: b.Turns, About: about(b.Seed), Stages: map[string]Percentiles{}, Verdicts: map[string]int{"met": 0, "masked": 0, "over": 0},
-		WERByKind: map[string]float64{}, Failures: []TurnFailure{},
-	}
+	t := newTally(b.Seed)
 	if len(b.Clips) == 0 {
-		return r, fmt.Errorf("%w: it has no clip with a transcript in the language", ErrCorpus)
+		return t.sum(), fmt.Errorf("%w: it has no clip with a transcript in the language", ErrCorpus)
 	}
 	order := rand.New(rand.NewPCG(b.Seed, 0)).Perm(len(b.Clips))
-
-	var gaps, platform []time.Duration
-	stages := map[string][]time.Duration{}
-	var words wer.Count
-	byKind := map[string]wer.Count{}
 	var call *caller.Call
 	defer func() { hangUp(call) }()
 	for n := range b.Turns {
 		c := b.Clips[order[n%len(order)]]
-		pcm, rate, err := c.Sound()
-		if err != nil {
-			return r, err
-		}
+		var err error
 		if call == nil {
 			if call, err = b.Caller.Dial(ctx); err != nil {
-				return r, err
+				return t.sum(), err
 			}
 		}
-		turn, err := call.Say(ctx, caller.Speech{Sound: pcm, Rate: rate, Voiced: len(pcm)})
+		turn, err := c.say(ctx, call)
 		if ctx.Err() != nil {
-			return r, context.Cause(ctx)
-		}
-		if err == nil && turn.Audible == 0 {
-			err = errors.New("nothing of the answer could be heard")
+			return t.sum(), context.Cause(ctx)
 		}
 		if b.Each != nil {
 			b.Each(n, c, turn, err)
 		}
-		count := wer.WER(c.Transcript, turn.Transcript) // a turn that failed has missed all its words
-		words = words.Add(count)
-		for _, kind := range c.Kinds {
-			byKind[kind] = byKind[kind].Add(count)
-		}
-		r.Cutoffs += turn.Cutoffs
+		t.add(n, c, turn, err)
 		if err != nil {
-			r.Failed++
-			r.Failures = append(r.Failures, TurnFailure{n + 1, c.File, err.Error()})
 			hangUp(call)
 			call = nil
-			continue
-		}
-		gaps = append(gaps, turn.Gap)
-		if turn.Report == nil {
-			continue
-		}
-		platform = append(platform, turn.Report.Total)
-		r.Guesses.Tries += turn.Report.Guesses.Tries
-		r.Guesses.Wasted += turn.Report.Guesses.Wasted
-		if turn.Report.Guesses.Stood {
-			r.Guesses.Stood++
-		}
-		r.Verdicts[turn.Report.Verdict]++
-		for name, took := range turn.Report.Stages {
-			stages[name] = append(stages[name], took)
 		}
 	}
-	r.Gap, r.PlatformGap, r.WER = percentiles(gaps), percentiles(platform), words.Rate()
-	for name, samples := range stages {
-		r.Stages[name] = percentiles(samples)
+	return t.sum(), nil
+}
+
+// say plays the clip into a call and waits until the answer has been heard. An answer that nobody can hear is an error.
+func (c Clip) say(ctx context.Context, call *caller.Call) (caller.Turn, error) {
+	pcm, rate, err := c.Sound()
+	if err != nil {
+		return caller.Turn{}, err
 	}
-	for kind, count := range byKind {
-		r.WERByKind[kind] = count.Rate()
+	turn, err := call.Say(ctx, caller.Speech{Sound: pcm, Rate: rate, Voiced: len(pcm)})
+	if err == nil && turn.Audible == 0 {
+		err = errSilent
 	}
-	r.Machine = r.Machine.after()
-	return r, nil
+	return turn, err
 }
 
 func hangUp(c *caller.Call) {

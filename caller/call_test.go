@@ -499,7 +499,7 @@ func TestDial(t *testing.T) {
 	}{
 		{name: "agrees", server: &server{greet: agree}},
 		{
-			name: "is full", want: ErrBusy, says: "try again in 3 s",
+			name: "is full", want: ErrBusy, says: "Try again in 3s",
 			server: &server{refuse: func(w http.ResponseWriter) {
 				w.Header().Set("Retry-After", "3")
 				http.Error(w, "full", http.StatusServiceUnavailable)

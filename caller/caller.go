@@ -143,10 +143,7 @@ func refusal(resp *http.Response, err error) error {
 	resp.Body.Close()
 	text := strings.Join(strings.Fields(string(said)), " ")
 	if resp.StatusCode == http.StatusServiceUnavailable || resp.StatusCode == http.StatusTooManyRequests {
-		if after := resp.Header.Get("Retry-After"); after != "" {
-			text = fmt.Sprintf("try again in %s s", after)
-		}
-		return fmt.Errorf("%w (%s): %s", ErrBusy, resp.Status, text)
+		return newBusyError(resp, said)
 	}
 	return fmt.Errorf("the server says %s: %s", resp.Status, text)
 }

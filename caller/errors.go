@@ -1,6 +1,15 @@
 package caller
 
-import "errors"
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
 
 var (
 	// ErrBusy reports that the server has no room for another call.
@@ -18,3 +27,40 @@ var (
 	// ErrClosed reports the use of a call that its owner has closed.
 	ErrClosed = errors.New("the call is closed")
 )
+
+// BusyError is an ErrBusy, with what the server says of it.
+type BusyError struct {
+	Status string        // Such as 503 Service Unavailable.
+	Code   string        // Why, for programs, such as overloaded_cores; empty when the server does not say.
+	Reason string        // The same for people.
+	Retry  time.Duration // After which it may have room again; 0 when it does not say.
+}
+
+// newBusyError reads a refusal.
+func newBusyError(resp *http.Response, body []byte) *BusyError {
+	e := &BusyError{Status: resp.Status, Reason: strings.Join(strings.Fields(string(body)), " ")}
+	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && seconds > 0 {
+		e.Retry = time.Duration(seconds) * time.Second
+	}
+	var said struct {
+		Error struct{ Code, Message string }
+	}
+	if json.Unmarshal(body, &said) == nil {
+		e.Code, e.Reason = said.Error.Code, cmp.Or(said.Error.Message, e.Reason)
+	}
+	return e
+}
+
+func (e *BusyError) Error() string {
+	s := fmt.Sprintf("%v (%s)", ErrBusy, e.Status)
+	if e.Reason != "" {
+		s += ": " + e.Reason
+	}
+	if e.Retry > 0 {
+		s += fmt.Sprintf(" Try again in %v.", e.Retry)
+	}
+	return s
+}
+
+// Is reports that it is an ErrBusy.
+func (e *BusyError) Is(target error) bool { return target == ErrBusy }

@@ -160,21 +160,24 @@ type configCmd struct {
 }
 
 // Run prints the settings, with what they mean, as they are now.
-func (c *configCmd) Run(k *kong.Context) error {
+func (c *configCmd) Run(k *kong.Context) error { return writeConfig(k.Stdout, k.Selected().Flags) }
+
+// writeConfig writes those of the flags that are settings as a config file.
+func writeConfig(w io.Writer, flags []*kong.Flag) error {
 	var group, section string
-	for _, f := range k.Selected().Flags {
+	for _, f := range flags {
 		if f.Group == nil {
 			continue
 		}
 		if f.Group.Key != group {
 			group = f.Group.Key
-			fmt.Fprintf(k.Stdout, "\n# %s\n", f.Group.Title)
+			fmt.Fprintf(w, "\n# %s\n", f.Group.Title)
 		}
 		key := dotted(f.Name)
 		indent := ""
 		if s, rest, ok := strings.Cut(key, "."); ok {
 			if s != section {
-				fmt.Fprintf(k.Stdout, "%s:\n", s)
+				fmt.Fprintf(w, "%s:\n", s)
 			}
 			section, key, indent = s, rest, "  "
 		} else {
@@ -184,7 +187,7 @@ func (c *configCmd) Run(k *kong.Context) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(k.Stdout, "%s# %s (%s)\n%s%s: %s", indent, f.Help, strings.Join(f.Envs, ", "), indent, key, value)
+		fmt.Fprintf(w, "%s# %s (%s)\n%s%s: %s", indent, f.Help, strings.Join(f.Envs, ", "), indent, key, value)
 	}
 	return nil
 }
