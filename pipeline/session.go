@@ -15,6 +15,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync/atomic"
@@ -171,7 +172,7 @@ func (s *Session) speak(ctx context.Context, clauses <-chan clause, sounds chan<
 // play sends each frame to the caller when it is due, and notes in the conversation what was heard. Sound of an answer
 // that is no longer wanted ends here.
 func (s *Session) play(ctx context.Context, limits Limits, sounds <-chan sound) error {
-	p := &player{Session: s, pacer: audio.Pacer{Lead: limits.Lead}, phrase: -1}
+	p := &player{Session: s, pacer: audio.Pacer{Lead: cmp.Or(s.Settings.Lead, limits.Lead)}, phrase: -1}
 	for {
 		var err error
 		late, due := p.late()

@@ -14,8 +14,9 @@ type Settings struct {
 	Rate         int    // Of the sound that goes to the caller, in hertz.
 	Encoding     string // How that sound is written, in the wire's own words; the pipeline only hands it back.
 	Speed        float32
-	Written      bool // Answers are text, without sound.
-	Holds        bool // The caller's side stops what it plays when it is told Held, and goes on with it when Released.
+	Written      bool          // Answers are text, without sound.
+	Holds        bool          // The caller's side stops what it plays when it is told Held, and goes on with it when Released.
+	Lead         time.Duration // Of the call's sound, ahead of its playing, where the wire knows better than the service what its far side needs; 0 where not.
 	Sampling     llm.Sampling
 	MaxTokens    int        // Of one answer; 0 is the model's own limit.
 	Tools        []llm.Tool // What the model may call. The caller's side does it, and adds the results.

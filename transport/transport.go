@@ -28,6 +28,8 @@ var (
 	ErrHungUp = errors.New("the caller hung up")
 	// ErrSlowReader says that the caller did not take what was sent for longer than the wire's limit.
 	ErrSlowReader = errors.New("the caller stopped reading")
+	// ErrLost says that the connection to the caller broke, and did not come back within the wire's limit.
+	ErrLost = errors.New("the connection to the caller was lost")
 	// ErrShutdown says that the service is going down.
 	ErrShutdown = errors.New("the service is shutting down")
 	// ErrIdle says that the caller did nothing, not even send silence, for longer than the wire's limit.

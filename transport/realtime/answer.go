@@ -18,6 +18,7 @@ type answer struct {
 // started opens an answer. Its items are opened when they begin.
 func (c *call) started(ctx context.Context, r transport.Response) error {
 	c.answer = answer{words: -1}
+	c.answering.Store(true)
 	return c.send(ctx, "response.created", fields{"response": c.response(r, "in_progress", nil)})
 }
 
@@ -82,7 +83,11 @@ func (c *call) done(ctx context.Context, out transport.ResponseDone) error {
 	full := c.response(r, string(out.Status), a.output)
 	full["status_details"] = details(out)
 	full["usage"] = usage(out.Usage)
-	return c.sendAll(ctx, append(events, event{"response.done", fields{"response": full}})...)
+	c.answering.Store(false)
+	if err := c.sendAll(ctx, append(events, event{"response.done", fields{"response": full}})...); err != nil {
+		return err
+	}
+	return c.play(ctx, out)
 }
 
 // place adds to f where in the answer its words belong.

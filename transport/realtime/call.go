@@ -2,56 +2,47 @@ package realtime
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"net"
 	"sync"
+	"sync/atomic"
 	"time"
-
-	"github.com/gorilla/websocket"
 
 	"riposte/transport"
 )
 
-// call is one client on one WebSocket. It is a transport.Call.
+// call is one client on one line. It is a transport.Call.
 type call struct {
 	id     string
-	ws     *websocket.Conn
+	line   Line
+	tracks Tracks // Where sound goes; nil for events.
 	server *Server
 	limits Limits
 	end    context.CancelCauseFunc // Of the context in which the call is held.
 
-	in   chan message // What came, not read yet.
-	out  chan []byte  // What is to be sent. Closed when nobody sends any more.
+	in   chan Incoming // What came, not read yet.
+	out  chan []byte   // What is to be sent. Closed when nobody sends any more.
 	gone chan struct{}
 	idle *time.Timer // Runs out when nothing comes for too long.
 
 	mu      sync.Mutex
 	session session // What the client sees of its settings.
 
-	answer  answer // That is being told of: one at a time,
-	encoded []byte // and the last sound that was sent of it.
-}
-
-// message is one message and when it came.
-type message struct {
-	data []byte // nil for a binary one.
-	at   time.Time
+	answering atomic.Bool // Whether the client is being told of an answer:
+	answer    answer      // this one, since there is one at a time,
+	encoded   []byte      // and the last sound that was sent of it.
 }
 
 var _ transport.Call = (*call)(nil)
 
-func newCall(ws *websocket.Conn, limits Limits, s *Server, model string) *call {
-	id := "sess_" + rand.Text()
-	if model == "" {
-		model = s.Model
-	}
+func newCall(line Line, s *Server, o *Opening) *call {
+	limits := s.Limits.withDefaults()
 	c := &call{
-		id: id, ws: ws, server: s, limits: limits,
-		in: make(chan message), out: make(chan []byte, limits.Queue), gone: make(chan struct{}),
-		session: newSession(id, model, s.Voice, s.Defaults),
+		id: o.ID, line: line, server: s, limits: limits,
+		in: make(chan Incoming), out: make(chan []byte, limits.Queue), gone: make(chan struct{}),
+		session: o.session,
 	}
+	c.tracks, _ = line.(Tracks)
 	c.session.ExpiresAt = time.Now().Add(limits.Lifetime).Unix()
 	return c
 }
@@ -68,97 +59,83 @@ func (c *call) hold(ctx context.Context, hold func(context.Context, transport.Ca
 	c.idle = time.AfterFunc(c.limits.Idle, func() { c.end(transport.ErrIdle) })
 	defer c.idle.Stop()
 
-	var wg sync.WaitGroup
-	wg.Go(func() { c.end(c.read()) })
-	written := make(chan struct{})
-	wg.Go(func() { defer close(written); c.write() })
+	var reading, writing, playing sync.WaitGroup
+	reading.Go(func() { c.end(c.read()) })
+	writing.Go(c.write)
+	if c.tracks != nil {
+		playing.Go(func() { c.playback(ctx) })
+	}
 
 	c.send(ctx, "session.created", fields{"session": c.session})
 	c.send(ctx, "conversation.created", fields{"conversation": fields{"id": c.conversation(), "object": "realtime.conversation"}})
-	err := hold(ctx, c, c.session.settings(c.server.Defaults))
+	err := hold(ctx, c, c.settings(c.session))
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause // whatever else went wrong followed from it
 	}
 	c.farewell(err)
+	c.end(err)
+	playing.Wait()
 	close(c.out)
-	<-written
-	c.hangUp(err)
+	writing.Wait()
+	c.line.Goodbye(err)
 	close(c.gone)
-	c.ws.Close() // lets read return
-	wg.Wait()
+	c.line.Close() // lets read return
+	reading.Wait()
 	return err
 }
 
-// read takes the client's messages until the connection is gone, and says why it is.
+// settings returns what a session means for the pipeline on this line.
+func (c *call) settings(s session) transport.Settings {
+	out := s.settings(c.server.Defaults)
+	if c.tracks != nil {
+		out.Rate, out.Encoding = PCMRate, "audio/pcm"
+		out.Holds, out.Lead = true, c.tracks.Lead() // what is played is in the line's own hands
+	}
+	return out
+}
+
+// read takes what comes from the client until the line is gone, and says why it is.
 func (c *call) read() error {
-	c.ws.SetReadLimit(c.limits.Message)
-	c.ws.SetReadDeadline(time.Now().Add(c.limits.Pong))
-	c.ws.SetPongHandler(func(string) error { return c.ws.SetReadDeadline(time.Now().Add(c.limits.Pong)) })
 	for {
-		kind, data, err := c.ws.ReadMessage()
-		switch {
-		case errors.Is(err, websocket.ErrReadLimit):
-			return fmt.Errorf("%w: more than %d bytes", errTooBig, c.limits.Message)
-		case isTimeout(err):
-			return transport.ErrSlowReader
-		case err != nil:
-			return transport.ErrHungUp
+		in, err := c.line.Receive()
+		if err != nil {
+			return err
 		}
 		c.idle.Reset(c.limits.Idle)
-		if kind != websocket.TextMessage {
-			data = nil // Receive says what is wrong with it
-		}
-		at := time.Now()
 		select {
-		case c.in <- message{data, at}:
+		case c.in <- in:
 		case <-c.gone:
 			return nil
 		}
-		if time.Since(at) > c.limits.Ping { // it was not the client who kept its pongs waiting
-			c.ws.SetReadDeadline(time.Now().Add(c.limits.Pong))
-		}
 	}
 }
 
-// write sends what is queued until there will be no more, or the client does not take it, and asks it now and then
-// whether it is still there.
+// write sends what is queued until there will be no more, or the client does not take it.
 func (c *call) write() {
-	ping := time.NewTicker(c.limits.Ping)
-	defer ping.Stop()
 	var failed error
-	for {
-		var err error
-		select {
-		case b, ok := <-c.out:
-			if !ok {
-				return
-			}
-			if failed != nil {
-				c.lose(failed)
+	for b := range c.out {
+		if failed == nil {
+			if failed = c.line.Send(b); failed == nil {
 				continue
 			}
-			c.ws.SetWriteDeadline(time.Now().Add(c.limits.Write))
-			if err = c.ws.WriteMessage(websocket.TextMessage, b); err != nil {
-				c.lose(unwritten(err))
-			}
-		case <-ping.C:
-			if failed == nil {
-				err = c.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(c.limits.Write))
-			}
-		}
-		if err != nil {
-			failed = unwritten(err)
 			c.end(failed)
 		}
+		c.lose(failed)
 	}
 }
 
-// unwritten returns why a client has not taken what was written.
-func unwritten(err error) error {
-	if isTimeout(err) {
-		return transport.ErrSlowReader
+// playback tells the client what becomes of the sound that goes by tracks.
+func (c *call) playback(ctx context.Context) {
+	for {
+		select {
+		case p := <-c.tracks.Playback():
+			if c.send(ctx, "output_audio_buffer."+string(p.State), fields{"response_id": p.Response}) != nil {
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
 	}
-	return transport.ErrHungUp
 }
 
 // queue puts an event where write takes it. A client that does not read makes it wait, no longer than the limit.
@@ -187,14 +164,11 @@ func (c *call) queue(ctx context.Context, b []byte) error {
 	}
 }
 
-// errTooBig says that a client sent a message beyond the limit.
-var errTooBig = errors.New("the message is too big")
-
 // farewell tells the client why the call ends, where that is not its own doing.
 func (c *call) farewell(err error) {
 	var code, text string
 	switch {
-	case errors.Is(err, transport.ErrHungUp), errors.Is(err, transport.ErrSlowReader), errors.Is(err, errTooBig):
+	case errors.Is(err, transport.ErrHungUp), errors.Is(err, transport.ErrSlowReader), errors.Is(err, transport.ErrLost), errors.Is(err, errTooBig):
 		return
 	case errors.Is(err, transport.ErrExpired):
 		code, text = "session_expired", fmt.Sprintf("The session has lasted %v, the longest time. Connect again.", c.limits.Lifetime)
@@ -209,32 +183,4 @@ func (c *call) farewell(err error) {
 	}
 	// No context: the call's own has ended, and the queue's wait is bounded.
 	c.fault(context.Background(), transport.Fault{Code: code, Message: text, Ours: true})
-}
-
-// hangUp says goodbye with the close code that belongs to err. This is the one place that knows them.
-func (c *call) hangUp(err error) {
-	code, text := websocket.CloseNormalClosure, ""
-	switch {
-	case err == nil, errors.Is(err, transport.ErrHungUp):
-	case errors.Is(err, transport.ErrSlowReader):
-		code, text = websocket.ClosePolicyViolation, "the client does not read"
-	case errors.Is(err, errTooBig):
-		code, text = websocket.CloseMessageTooBig, fmt.Sprintf("a message may have %d bytes", c.limits.Message)
-	case errors.Is(err, transport.ErrExpired):
-		code, text = websocket.CloseNormalClosure, "the session has expired"
-	case errors.Is(err, transport.ErrIdle):
-		code, text = websocket.CloseNormalClosure, "the session was idle"
-	case errors.Is(err, transport.ErrSilent):
-		code, text = websocket.CloseNormalClosure, "nothing was said"
-	case errors.Is(err, transport.ErrShutdown), errors.Is(err, context.Canceled):
-		code, text = websocket.CloseGoingAway, "the service is shutting down"
-	default:
-		code, text = websocket.CloseInternalServerErr, "internal error"
-	}
-	_ = c.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, text), time.Now().Add(time.Second))
-}
-
-func isTimeout(err error) bool {
-	var t net.Error
-	return errors.As(err, &t) && t.Timeout()
 }

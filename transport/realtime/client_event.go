@@ -44,6 +44,9 @@ type responseCancel struct {
 	Response string `json:"response_id,omitempty"`
 }
 
+type outputClear struct{}
+
+func (outputClear) isClientEvent()    {}
 func (sessionUpdate) isClientEvent()  {}
 func (audioAppend) isClientEvent()    {}
 func (audioCommit) isClientEvent()    {}
@@ -140,11 +143,12 @@ var clientEvents = map[string]func() clientEvent{
 	"conversation.item.truncate": func() clientEvent { return new(itemTruncate) },
 	"response.create":            func() clientEvent { return new(responseCreate) },
 	"response.cancel":            func() clientEvent { return new(responseCancel) },
+	"output_audio_buffer.clear":  func() clientEvent { return new(outputClear) },
 }
 
 // clientEventTypes lists them for error messages.
 const clientEventTypes = "session.update, input_audio_buffer.append, input_audio_buffer.commit, input_audio_buffer.clear, " +
-	"conversation.item.create, conversation.item.truncate, response.create and response.cancel"
+	"conversation.item.create, conversation.item.truncate, response.create, response.cancel and output_audio_buffer.clear"
 
 // decode reads a client's event and its event_id. The error is a *wireError, which says how to mend the event; the
 // event_id is returned with it where it could be read.

@@ -9,8 +9,8 @@ import (
 	"riposte/audio"
 )
 
-// pcmRate is the one rate of audio/pcm, in hertz.
-const pcmRate = 24000
+// PCMRate is the one rate of audio/pcm, in hertz, and of the sound that goes to Tracks.
+const PCMRate = 24000
 
 // format is how sound is written on the wire.
 type format struct {
@@ -42,7 +42,7 @@ func (f *format) UnmarshalJSON(b []byte) error {
 		if a, ok := formatAliases[f.Type]; ok {
 			f.Type = a
 		}
-		f.Rate = pcmRate
+		f.Rate = PCMRate
 		if f.Type != "audio/pcm" {
 			f.Rate = 8000
 		}
@@ -65,8 +65,8 @@ func (f format) validate(param string) error {
 	switch {
 	case f.Type != "audio/pcm" && f.Type != "audio/pcmu" && f.Type != "audio/pcma":
 		return invalid(param+".type", "invalid_value", "The format %q is not known; it must be audio/pcm, audio/pcmu or audio/pcma.", f.Type)
-	case f.Type == "audio/pcm" && f.Rate != pcmRate:
-		return invalid(param+".rate", "invalid_value", "audio/pcm has a rate of %d Hz, not %d.", pcmRate, f.Rate)
+	case f.Type == "audio/pcm" && f.Rate != PCMRate:
+		return invalid(param+".rate", "invalid_value", "audio/pcm has a rate of %d Hz, not %d.", PCMRate, f.Rate)
 	case f.Type != "audio/pcm" && f.Rate != 8000:
 		return invalid(param+".rate", "invalid_value", "%s has a rate of 8000 Hz, not %d.", f.Type, f.Rate)
 	}

@@ -37,16 +37,19 @@ func (c *call) Receive(ctx context.Context) (transport.Inbound, error) {
 	}
 }
 
-// understand returns what a message means, nil when it means nothing to the pipeline, and its event_id.
-func (c *call) understand(ctx context.Context, m message) (in transport.Inbound, id string, err error) {
-	if m.data == nil {
+// understand returns what something that came from the client means, nil when it means nothing to the pipeline, and its event_id.
+func (c *call) understand(ctx context.Context, m Incoming) (in transport.Inbound, id string, err error) {
+	if m.Other != nil {
+		return m.Other, "", nil
+	}
+	if m.Event == nil {
 		return nil, "", invalid("", "invalid_type", "The message is binary. The protocol's events are JSON in text messages, sound included.")
 	}
-	e, id, err := decode(m.data)
+	e, id, err := decode(m.Event)
 	if err != nil {
 		return nil, id, err
 	}
-	in, err = c.inbound(ctx, e, id, m.at)
+	in, err = c.inbound(ctx, e, id, m.At)
 	return in, id, err
 }
 
@@ -80,6 +83,8 @@ func (c *call) inbound(ctx context.Context, e clientEvent, id string, at time.Ti
 		return e.request(id, c.current())
 	case *responseCancel:
 		return transport.Cancel{Ref: id, Response: e.Response}, nil
+	case *outputClear:
+		return c.silence(id)
 	}
 	return nil, invalid("type", "invalid_value", "The event type is not known.")
 }
@@ -101,7 +106,18 @@ func (c *call) update(ctx context.Context, e *sessionUpdate) (transport.Inbound,
 	if err := c.send(ctx, "session.updated", fields{"session": next}); err != nil {
 		return nil, err
 	}
-	return transport.Configure{Settings: next.settings(c.server.Defaults)}, nil
+	return transport.Configure{Settings: c.settings(next)}, nil
+}
+
+// silence ends the answer that sounds: the client wants nothing more of it.
+func (c *call) silence(id string) (transport.Inbound, error) {
+	if c.tracks == nil {
+		return nil, invalid("type", "invalid_value", "output_audio_buffer.clear is for WebRTC. Over WebSocket the sound is the client's once it was sent: send response.cancel, and drop it.")
+	}
+	if !c.answering.Load() {
+		return nil, nil // most often because a response.cancel went before it
+	}
+	return transport.Cancel{Ref: id}, nil
 }
 
 // hears refuses a session in a language that the recogniser does not know.
@@ -116,6 +132,9 @@ func (s *Server) hears(next session) error {
 
 // sound takes a piece of the caller's sound.
 func (c *call) sound(e *audioAppend, at time.Time) (transport.Inbound, error) {
+	if c.tracks != nil {
+		return nil, invalid("type", "invalid_value", "Over WebRTC sound comes by the audio track of the offer, and not by input_audio_buffer.append. Nothing of it was taken.")
+	}
 	if len(e.Audio) > c.limits.Append {
 		return nil, invalid("audio", "audio_too_long", "The audio has %d bytes; one event may bring %d. Nothing of it was taken: send it in parts.",
 			len(e.Audio), c.limits.Append)

@@ -20,9 +20,9 @@ func (c *call) Send(ctx context.Context, out transport.Outbound) error {
 	case transport.SpeechStarted:
 		return c.send(ctx, "input_audio_buffer.speech_started", fields{"item_id": out.Item, "audio_start_ms": out.At.Milliseconds()})
 	case transport.Held:
-		return c.pause(ctx, holds)
+		return c.pause(ctx, out, holds)
 	case transport.Released:
-		return c.pause(ctx, "riposte.release")
+		return c.pause(ctx, out, "riposte.release")
 	case transport.SpeechStopped:
 		return c.send(ctx, "input_audio_buffer.speech_stopped", fields{"item_id": out.Item, "audio_end_ms": out.At.Milliseconds()})
 	case transport.Committed:
@@ -100,8 +100,11 @@ func (c *call) added(ctx context.Context, it item, previous string) error {
 	return c.sendAll(ctx, event{"conversation.item.added", f}, event{"conversation.item.done", f})
 }
 
-// pause tells a client that pauses its playing to do so, or to go on.
-func (c *call) pause(ctx context.Context, kind string) error {
+// pause tells a client that pauses its playing to do so, or to go on. Tracks do so themselves.
+func (c *call) pause(ctx context.Context, out transport.Outbound, kind string) error {
+	if err := c.play(ctx, out); err != nil {
+		return err
+	}
 	if !slices.Contains(c.current().Include, holds) {
 		return nil
 	}
@@ -113,8 +116,19 @@ func (c *call) words(ctx context.Context, out transport.Words) error {
 	return c.send(ctx, textEvent(out.Response)+".delta", c.place(out.Response, fields{"delta": out.Text}))
 }
 
+// play tells the tracks, where there are any.
+func (c *call) play(ctx context.Context, out transport.Outbound) error {
+	if c.tracks == nil {
+		return nil
+	}
+	return c.tracks.Play(ctx, out)
+}
+
 // voice sends the next sound of an answer. It is the one event that is frequent, so it is written by hand.
 func (c *call) voice(ctx context.Context, out transport.Voice) error {
+	if c.tracks != nil {
+		return c.play(ctx, out)
+	}
 	r := out.Response
 	c.encoded = format{Type: r.Encoding}.encode(c.encoded[:0], out.PCM)
 	b := make([]byte, 0, 256+base64.StdEncoding.EncodedLen(len(c.encoded)))

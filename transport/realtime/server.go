@@ -1,18 +1,14 @@
-// Package realtime speaks the OpenAI Realtime protocol, in its GA form, over WebSocket. It translates between the protocol's
-// events and what a call is to the pipeline, and holds each client to its limits.
+// Package realtime speaks the OpenAI Realtime protocol, in its GA form. It translates between the protocol's events and what a call
+// is to the pipeline, on any Line, and holds each client to its limits. It brings one Line, over WebSocket, and says who may call.
 package realtime
 
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -21,7 +17,7 @@ import (
 	"riposte/transport"
 )
 
-// Server answers GET /v1/realtime. Set the exported fields before the first request.
+// Server answers GET /v1/realtime, and is what calls on other lines are held by. Set the exported fields before the first request.
 type Server struct {
 	// Hold holds one call until it ends and says why it ended.
 	Hold func(ctx context.Context, c transport.Call, s transport.Settings) error
@@ -32,9 +28,12 @@ type Server struct {
 	Voice    string                 // The name of the voice.
 	Language func(code string) bool // Whether callers may speak it. nil takes any.
 	Origins  []string               // Pages of other origins that may connect; "*" is any.
+	Keys     []string               // One of them is asked of whoever calls. Without any, everybody may.
 	Limits   Limits
 	Queue    *budget.Queue // Counts the events that wait to be written; nil is nobody.
 	Log      *slog.Logger
+
+	secrets secrets
 }
 
 // Limits bounds what one client may take. A zero field means its default.
@@ -77,23 +76,27 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusUpgradeRequired, "not_a_websocket", "This address speaks WebSocket: connect with a Realtime client.")
 		return
 	}
+	guest, err := s.Enter(w, r)
+	if err != nil {
+		s.Refuse(w, err)
+		return
+	}
 	release, err := s.Admit()
 	if err != nil {
-		s.refuse(w, err)
+		s.Refuse(w, err)
 		return
 	}
 	defer release()
-
-	limits := s.Limits.withDefaults()
+	o, err := s.Open(r.URL.Query().Get("model"), guest.Session)
+	if err != nil {
+		s.Refuse(w, err)
+		return
+	}
 	upgrader := websocket.Upgrader{
-		CheckOrigin:     s.originAllowed,
+		CheckOrigin:     func(*http.Request) bool { return true }, // Enter has
 		WriteBufferSize: 4 << 10,
 		Subprotocols:    []string{"realtime"},
-		Error: func(w http.ResponseWriter, r *http.Request, status int, reason error) {
-			if status == http.StatusForbidden {
-				refuse(w, status, "origin_not_allowed", fmt.Sprintf("Pages of %.100q may not connect: the setting origins has to name them.", r.Header.Get("Origin")))
-				return
-			}
+		Error: func(w http.ResponseWriter, _ *http.Request, status int, reason error) {
 			refuse(w, status, "bad_handshake", reason.Error())
 		},
 	}
@@ -101,55 +104,56 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // the upgrader has answered
 	}
-	c := newCall(ws, limits, s, r.URL.Query().Get("model"))
+	_ = s.Converse(r.Context(), newSocket(ws, s.Limits.withDefaults()), o, "from", r.RemoteAddr, "agent", r.UserAgent())
+}
+
+// Opening is a call that is about to begin.
+type Opening struct {
+	ID      string // Of the call, and of its session on the wire.
+	session session
+}
+
+// Open makes ready a call that the model is asked for by a name, or by none, and whose session is to differ from the service's own as each of
+// the patches says that is not empty. Refuse knows the error. Languages are only known once a place for the call was taken.
+func (s *Server) Open(model string, patches ...json.RawMessage) (*Opening, error) {
+	o, err := s.open(model, patches...)
+	if err == nil {
+		err = s.hears(o.session)
+	}
+	return o, err
+}
+
+func (s *Server) open(model string, patches ...json.RawMessage) (*Opening, error) {
+	var asked struct {
+		Model string `json:"model"`
+	}
+	for _, p := range patches {
+		if model == "" {
+			_ = json.Unmarshal(p, &asked) // update says what is wrong with it
+		}
+	}
+	o := &Opening{ID: "sess_" + rand.Text()}
+	o.session = newSession(o.ID, cmp.Or(model, asked.Model, s.Model), s.Voice, s.Defaults)
+	for _, p := range patches {
+		if len(p) == 0 {
+			continue
+		}
+		next, err := o.session.update(p, s.Defaults, s.Voice)
+		if err != nil {
+			return nil, err
+		}
+		o.session = next
+	}
+	return o, nil
+}
+
+// Converse holds a call on a line, which it closes, and says why it ended. about is said of it in the log.
+func (s *Server) Converse(ctx context.Context, line Line, o *Opening, about ...any) error {
+	c := newCall(line, s, o)
 	log := s.Log.With("call", c.ID())
-	log.Info("call begins", "from", r.RemoteAddr, "agent", r.UserAgent())
+	log.Info("call begins", about...)
 	began := time.Now()
-	err = c.hold(r.Context(), s.Hold)
+	err := c.hold(ctx, s.Hold)
 	log.Info("call ended", "why", err, "lasted", time.Since(began).Round(time.Millisecond))
-}
-
-func (s *Server) refuse(w http.ResponseWriter, err error) {
-	var r *Refusal
-	if !errors.As(err, &r) {
-		r = &Refusal{Code: "unavailable", Message: err.Error(), Retry: 5 * time.Second}
-	}
-	w.Header().Set("Retry-After", strconv.Itoa(max(1, int(r.Retry.Round(time.Second).Seconds()))))
-	refuse(w, http.StatusServiceUnavailable, r.Code, r.Message)
-}
-
-// refuse answers a request that is not taken, in the protocol's form.
-func refuse(w http.ResponseWriter, status int, code, message string) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	kind := "invalid_request_error"
-	if status >= 500 {
-		kind = "server_error"
-	}
-	_ = json.NewEncoder(w).Encode(fields{"error": fields{"type": kind, "code": code, "message": message}}) // whoever asked may be gone
-}
-
-// originAllowed lets programs in, which send no origin, pages that this service itself has served, and those that the
-// settings name. Only an address, or localhost, is taken for this service: a page elsewhere can have its own name lead
-// here, and that name would then be origin and host alike.
-func (s *Server) originAllowed(r *http.Request) bool {
-	origin := r.Header.Get("Origin")
-	if origin == "" {
-		return true
-	}
-	host, _, err := net.SplitHostPort(r.Host)
-	if err != nil {
-		host = r.Host
-	}
-	if host == "localhost" || net.ParseIP(strings.Trim(host, "[]")) != nil {
-		if origin == "http://"+r.Host || origin == "https://"+r.Host {
-			return true
-		}
-	}
-	for _, o := range s.Origins {
-		if o == "*" || o == origin {
-			return true
-		}
-	}
-	return false
+	return err
 }

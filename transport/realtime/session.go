@@ -87,10 +87,10 @@ func newSession(id, model, voice string, s transport.Settings) session {
 		Tools: tools{}, ParallelCalls: true, MaxOutputTokens: tokenLimit(s.MaxTokens), Truncation: "auto",
 		Audio: sessionAudio{
 			Input: audioInput{
-				Format:        format{Type: "audio/pcm", Rate: pcmRate},
+				Format:        format{Type: "audio/pcm", Rate: PCMRate},
 				Transcription: &transcription{Language: s.Language, Prompt: s.Vocabulary},
 			},
-			Output: audioOutput{Format: format{Type: "audio/pcm", Rate: pcmRate}, Voice: voice, Speed: 1},
+			Output: audioOutput{Format: format{Type: "audio/pcm", Rate: PCMRate}, Voice: voice, Speed: 1},
 		},
 	}
 	if d := s.Detection; d != nil {
