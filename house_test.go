@@ -44,6 +44,7 @@ var house = map[string][]string{
 
 	"audio/echo":      {"audio"},
 	"audio/mel":       {},
+	"audio/opus":      {"audio"},
 	"audio/room":      {"audio"},
 	"audio/silero":    {"audio", "native/onnx"},
 	"audio/smartturn": {"audio", "audio/mel", "budget", "native/onnx"},

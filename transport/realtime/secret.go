@@ -65,7 +65,7 @@ func (s *secrets) read(secret string, now time.Time) (json.RawMessage, error) {
 	wrong := &denial{http.StatusUnauthorized, "invalid_client_secret",
 		"The client secret is none of this service's, or was made before it was started anew: get another one by POST /v1/realtime/client_secrets."}
 	body, signature, ok := strings.Cut(strings.TrimPrefix(secret, secretPrefix), ".")
-	sum, err := base64.RawURLEncoding.DecodeString(signature)
+	sum, err := base64.RawURLEncoding.Strict().DecodeString(signature) // else several would be right
 	if !ok || err != nil || !hmac.Equal(sum, s.sign(body)) {
 		return nil, wrong
 	}
