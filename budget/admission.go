@@ -27,7 +27,7 @@ func (s Strain) String() string {
 // Admission decides whether one more call can be taken without harm to those that are held, by what the calls have cost so far
 // and how soon they were answered. It is safe for use by many goroutines.
 type Admission struct {
-	Plan Plan
+	Plan Plan        // How long the executor's queue may be. How soon a turn was answered goes by its own.
 	Load func() Load // Of the executor.
 	// Most is the part of the cores' time that calls may take: no more is taken on where one more would take it beyond that. It
 	// defaults to 0.7; what the calls say at the same moment by chance needs the rest.
@@ -39,10 +39,18 @@ type Admission struct {
 	cost float64     // The part of the cores' time that one call takes, as learned; 0 before the first turn.
 }
 
-// gap is how long a caller has waited for an answer.
+// gap is how long a caller has waited for an answer, and how long that might have taken by the turn's own plan.
 type gap struct {
-	at   time.Time
-	took time.Duration
+	at         time.Time
+	took, plan time.Duration
+}
+
+// strain returns the part of what it might have taken that it took.
+func (g gap) strain() float64 {
+	if g.plan <= 0 {
+		return 0
+	}
+	return g.took.Seconds() / g.plan.Seconds()
 }
 
 const (
@@ -66,14 +74,14 @@ func (a *Admission) TurnEnded(r Report, calls int) {
 	took, ok := r.Marks[Answered]
 	switch {
 	case r.Verdict == Failed:
-		took = 2 * a.Plan.Total() // there was no answer
+		took = 2 * r.Plan.Total() // there was no answer
 	case r.Verdict == "" || !ok:
 		return
 	}
 	now := time.Now()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.gaps = append(a.gaps, gap{now, took})
+	a.gaps = append(a.gaps, gap{now, took, r.Plan.Total()})
 	a.forget(now)
 	if n := calls - len(a.came); n > 0 {
 		each := a.Load().Busy / float64(calls)
@@ -102,8 +110,8 @@ func (a *Admission) Admit(calls int) error {
 		if load.Queue > a.Plan.STT {
 			return &Overload{"queue", fmt.Sprintf("The engines have %v of work to do before that of one more call.", load.Queue.Round(time.Millisecond)), 2 * time.Second}
 		}
-		if p := a.p95(); p > a.Plan.Total() {
-			return &Overload{"gap", fmt.Sprintf("The callers wait for their answers for %v now (p95); the budget is %v.", p.Round(time.Millisecond), a.Plan.Total()), 10 * time.Second}
+		if p := a.p95(); p.strain() > 1 {
+			return &Overload{"gap", fmt.Sprintf("The callers wait for their answers for %v now (p95); the budget is %v.", p.took.Round(time.Millisecond), p.plan), 10 * time.Second}
 		}
 	}
 	a.came = append(a.came, now)
@@ -116,7 +124,7 @@ func (a *Admission) Strain() Strain {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.forget(time.Now())
-	worst := max(load.Busy/a.most(), load.Queue.Seconds()/a.Plan.STT.Seconds(), a.p95().Seconds()/a.Plan.Total().Seconds())
+	worst := max(load.Busy/a.most(), load.Queue.Seconds()/a.Plan.STT.Seconds(), a.p95().strain())
 	switch {
 	case worst > 1.1:
 		return SmallModel
@@ -130,15 +138,12 @@ func (a *Admission) Strain() Strain {
 
 func (a *Admission) most() float64 { return cmp.Or(a.Most, 0.7) }
 
-// p95 returns that of the gaps that count; 0 while there are too few.
-func (a *Admission) p95() time.Duration {
+// p95 returns that of the gaps that count, by their strain; none while there are too few.
+func (a *Admission) p95() gap {
 	if len(a.gaps) < leastGaps {
-		return 0
+		return gap{}
 	}
-	took := make([]time.Duration, len(a.gaps))
-	for i, g := range a.gaps {
-		took[i] = g.took
-	}
-	slices.Sort(took)
-	return took[(len(took)*95+99)/100-1]
+	gaps := slices.Clone(a.gaps)
+	slices.SortFunc(gaps, func(a, b gap) int { return cmp.Compare(a.strain(), b.strain()) })
+	return gaps[(len(gaps)*95+99)/100-1]
 }

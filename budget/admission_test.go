@@ -16,7 +16,7 @@ func TestAdmission(t *testing.T) {
 		return ""
 	}
 	turn := func(took time.Duration) Report {
-		return Report{Verdict: Met, Marks: map[Mark]time.Duration{Answered: took}}
+		return Report{Plan: DefaultPlan, Verdict: Met, Marks: map[Mark]time.Duration{Answered: took}}
 	}
 	synctest.Test(t, func(t *testing.T) {
 		var load Load
@@ -62,7 +62,7 @@ func TestAdmission(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		a.TurnEnded(Report{}, 1) // nobody wanted an answer
-		masked := Report{Verdict: Masked, Total: 850 * ms, Marks: map[Mark]time.Duration{FirstAudible: 850 * ms, Answered: 3 * time.Second}}
+		masked := Report{Plan: DefaultPlan, Verdict: Masked, Total: 850 * ms, Marks: map[Mark]time.Duration{FirstAudible: 850 * ms, Answered: 3 * time.Second}}
 		a.TurnEnded(masked, 1)
 		if s := a.Strain(); s != SmallModel {
 			t.Errorf("strain %v, though the answer came late behind its opener", s)
@@ -73,6 +73,35 @@ func TestAdmission(t *testing.T) {
 		time.Sleep(gapWindow + ms)
 		if s := a.Strain(); s != Relaxed {
 			t.Errorf("strain %v after a while", s)
+		}
+	})
+}
+
+// Each answer is judged by its own turn's plan: one that may take longer says nothing of how the others are served.
+func TestAdmissionByPlan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		patient := DefaultPlan
+		patient.LLM = 3 * time.Second
+		a := Admission{Plan: DefaultPlan, Load: func() Load { return Load{Busy: 0.1} }}
+		ended := func(p Plan, took time.Duration) {
+			a.TurnEnded(Report{Plan: p, Verdict: Met, Marks: map[Mark]time.Duration{Answered: took}}, 1)
+		}
+		for range 20 {
+			ended(patient, 2*time.Second)
+			ended(DefaultPlan, 400*ms)
+		}
+		if err := a.Admit(1); err != nil || a.Strain() != Relaxed {
+			t.Errorf("no call is taken though all are answered in time: %v, strain %v", err, a.Strain())
+		}
+		for range 3 {
+			ended(DefaultPlan, time.Second)
+		}
+		o, ok := errors.AsType[*Overload](a.Admit(1))
+		if !ok || o.Reason != "gap" || a.Strain() != SmallModel {
+			t.Fatalf("a call is taken though some are answered too late: %v, strain %v", o, a.Strain())
+		}
+		if want := "The callers wait for their answers for 1s now (p95); the budget is 890ms."; o.Detail != want {
+			t.Errorf("refused with %q, want %q", o.Detail, want)
 		}
 	})
 }

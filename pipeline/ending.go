@@ -108,7 +108,7 @@ func (e *ending) add(to *endpoint.Signals) {
 // due returns when a stage has to be at its end if what is being said ends here.
 func (l *listener) due(s budget.Stage) time.Time {
 	captured, _ := l.ear.endOfSpeech()
-	return budget.NewTurn(captured).Due(l.Plan, s)
+	return budget.NewTurn(captured).Due(l.settings.Plan, s)
 }
 
 // forget stops an ending that was none.

@@ -284,10 +284,10 @@ func (e *engines) speak(ctx context.Context, text string, _ tts.Options) iter.Se
 func newSession(l *line, e *engines) *Session {
 	return &Session{
 		Call: l, VAD: levelVAD{},
-		STT:  stt.Whole(e.transcribe),
-		LLM:  e,
-		TTS:  tts.SynthesizerFunc{Hz: rate, Fn: e.speak},
-		Plan: budget.DefaultPlan, Log: slog.New(slog.DiscardHandler),
+		STT:     stt.Whole(e.transcribe),
+		LLM:     e,
+		TTS:     tts.SynthesizerFunc{Hz: rate, Fn: e.speak},
+		Log:     slog.New(slog.DiscardHandler),
 		Apology: "Sorry, please say that again.",
 		Settings: transport.Settings{
 			Instructions: "Be brief.", Rate: rate,

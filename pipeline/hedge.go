@@ -15,14 +15,14 @@ import (
 func (m *mind) lead(t *turn, messages []llm.Message, d *draft) (_ *draft, p piece, more bool, err error) {
 	var hedge *draft // What the hedge writes; nil while it does not.
 	var late <-chan time.Time
-	mayHedge := m.Hedge != nil && !m.Plan.Observe
+	mayHedge := m.Hedge != nil && !t.settings.Plan.Observe
 	if mayHedge {
-		late = time.After(time.Until(t.clock.Due(m.Plan, budget.LLM).Add(-m.Plan.LLM / 2)))
+		late = time.After(time.Until(t.clock.Due(t.settings.Plan, budget.LLM).Add(-t.settings.Plan.LLM / 2)))
 	}
 	ask := func() {
 		mayHedge, late = false, nil
 		t.clock.Act(budget.LLM, budget.Hedge, time.Now())
-		hedge = m.write(t.ctx, m.Hedge, m.within(t.settings), messages, t.clock.Due(m.Plan, budget.LLM), false)
+		hedge = m.write(t.ctx, m.Hedge, m.within(t.settings), messages, t.clock.Due(t.settings.Plan, budget.LLM), false)
 		context.AfterFunc(t.ctx, hedge.stop)
 	}
 	stalled := time.After(m.limits.Stall)

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -56,7 +57,7 @@ type listener struct {
 
 func newListener(s *Session, ctx context.Context, limits Limits, turns chan<- *turn) *listener {
 	l := &listener{
-		Session: s, ctx: ctx, limits: limits, turns: turns, settings: s.Settings,
+		Session: s, ctx: ctx, limits: limits, turns: turns, settings: planned(s.Settings),
 		ear:     newEar(s.VAD, limits.Utterance+5*time.Second), // some silence lies before and behind an utterance
 		reading: s.prepare(ctx, s.Settings),
 	}
@@ -241,8 +242,14 @@ func (l *listener) configure(settings transport.Settings) error {
 	if l.ending != nil {
 		l.ending.guess.stop() // it was made by the old ones
 	}
-	l.settings = settings
+	l.settings = planned(settings)
 	return nil
+}
+
+// planned returns the settings with a plan.
+func planned(s transport.Settings) transport.Settings {
+	s.Plan = cmp.Or(s.Plan, budget.DefaultPlan)
+	return s
 }
 
 // handOver leaves it to the caller's side to say when turns end, or takes that back. What has been said of a turn so far is not

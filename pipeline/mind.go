@@ -94,7 +94,7 @@ func (m *mind) listenTo(ctx context.Context, t *turn) (failed, err error) {
 // thought has to do, if that takes in all of the turn: a syllable less may be a word less.
 func (m *mind) heard(ctx context.Context, t *turn) (text string, speech time.Duration, err error) {
 	h := t.hearing
-	due, stalled := time.NewTimer(time.Until(t.clock.Due(m.Plan, budget.STT))), time.NewTimer(m.limits.Stall)
+	due, stalled := time.NewTimer(time.Until(t.clock.Due(t.settings.Plan, budget.STT))), time.NewTimer(m.limits.Stall)
 	defer due.Stop()
 	defer stalled.Stop()
 	for {
@@ -111,7 +111,7 @@ func (m *mind) heard(ctx context.Context, t *turn) (text string, speech time.Dur
 			return "", 0, fmt.Errorf("%w: no words for %v", errStalled, m.limits.Stall)
 		case <-due.C:
 			y, ok := h.of.known()
-			if m.Plan.Observe || h.over() || !ok || y.Text == "" || y.Speech < t.voiced {
+			if t.settings.Plan.Observe || h.over() || !ok || y.Text == "" || y.Speech < t.voiced {
 				continue
 			}
 			h.stop()
@@ -180,7 +180,7 @@ func (m *mind) generate(t *turn, clauses chan<- clause) (outcome, error) {
 				model = m.Hedge
 			}
 		}
-		d = m.write(t.ctx, model, m.within(t.settings), messages, t.clock.Due(m.Plan, budget.LLM), false)
+		d = m.write(t.ctx, model, m.within(t.settings), messages, t.clock.Due(t.settings.Plan, budget.LLM), false)
 	}
 	context.AfterFunc(t.ctx, d.stop)
 	words, calls := 0, 0

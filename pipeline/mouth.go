@@ -16,7 +16,6 @@ import (
 type mouth struct {
 	voice     tts.Synthesizer
 	settings  transport.Settings
-	plan      budget.Plan
 	stall     time.Duration // How long the voice may bring nothing.
 	sounds    chan<- sound
 	queue     *budget.Queue // Of them.
@@ -32,13 +31,13 @@ type mouth struct {
 // sentencePause is the silence between sentences. Voices leave some 110 ms behind a full stop; talkers leave 200 to 400.
 const sentencePause = 150 * time.Millisecond
 
-func newMouth(voice tts.Synthesizer, settings transport.Settings, plan budget.Plan, stall time.Duration, sounds chan<- sound, queue *budget.Queue) (*mouth, error) {
+func newMouth(voice tts.Synthesizer, settings transport.Settings, stall time.Duration, sounds chan<- sound, queue *budget.Queue) (*mouth, error) {
 	r, err := audio.OpenResampler(voice.Rate(), settings.Rate)
 	if err != nil {
 		return nil, fmt.Errorf("voice: %w", err)
 	}
 	return &mouth{
-		voice: voice, settings: settings, plan: plan, stall: stall, sounds: sounds, queue: queue, resampler: r,
+		voice: voice, settings: settings, stall: stall, sounds: sounds, queue: queue, resampler: r,
 		frame: audio.Samples(frameLength, settings.Rate),
 	}, nil
 }
@@ -57,7 +56,7 @@ func (m *mouth) say(c clause) {
 	}
 	m.ended, _ = endMark(strings.TrimSpace(c.text))
 	// The first sound is due by the plan, and what follows when that has been heard.
-	due := t.clock.Due(m.plan, budget.TTS).Add(audio.Duration(m.made, m.settings.Rate))
+	due := t.clock.Due(m.settings.Plan, budget.TTS).Add(audio.Duration(m.made, m.settings.Rate))
 	m.words = nil
 	ctx, stop := context.WithCancelCause(budget.WithBill(t.ctx, &t.bill))
 	defer stop(nil)

@@ -23,7 +23,7 @@ const openerLead = 40 * time.Millisecond
 // late returns the turn whose answer is waited for, and what fires when it will be too late without an opener; nil when there
 // is none, or when there is nothing to open with.
 func (p *player) late() (*turn, <-chan time.Time) {
-	if p.Plan.Observe || p.Phrases == nil || len(p.Openers) == 0 {
+	if p.Phrases == nil || len(p.Openers) == 0 {
 		return nil, nil
 	}
 	answers := p.live.answering()
@@ -34,10 +34,10 @@ func (p *player) late() (*turn, <-chan time.Time) {
 	if p.answering != nil && p.answering != t {
 		return nil, nil // it was interrupted, and its end is still on its way
 	}
-	if t.opened || t.line != "" || t.settings.Written || t.wasAudible() {
+	if t.settings.Plan.Observe || t.opened || t.line != "" || t.settings.Written || t.wasAudible() {
 		return nil, nil
 	}
-	return t, time.After(time.Until(t.clock.Due(p.Plan, budget.TTS).Add(-openerLead)))
+	return t, time.After(time.Until(t.clock.Due(t.settings.Plan, budget.TTS).Add(-openerLead)))
 }
 
 // wasAudible reports whether something of the answer was to be heard.

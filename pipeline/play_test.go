@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"riposte/audio"
-	"riposte/budget"
 	"riposte/scenario"
 	"riposte/transport"
 )
@@ -59,7 +58,7 @@ func newPlay(t *testing.T) *play {
 	}
 	p.session = &Session{
 		Call: p.phone, VAD: &slowEar{cast: p.cast}, Turns: p.cast, STT: p.cast, LLM: p.cast, TTS: p.cast.voice(),
-		Plan: budget.DefaultPlan, Log: slog.New(slog.DiscardHandler), Drain: p.drain,
+		Log: slog.New(slog.DiscardHandler), Drain: p.drain,
 		Apology: "Sorry, please say that again.",
 	}
 	return p

@@ -293,7 +293,7 @@ func (p *player) finish(ctx context.Context, t *turn, o outcome) error {
 	}
 	report.Calls = t.calls
 	report.Continued = errors.Is(context.Cause(t.ctx), errContinued)
-	report.Report = t.clock.Report(p.Plan)
+	report.Report = t.clock.Report(t.settings.Plan)
 	if t.line != "" {
 		report.Report.Verdict, report.Report.Blame = "", "" // nobody asked for it
 	}

@@ -46,7 +46,6 @@ type Session struct {
 	LLM      llm.Generator
 	Hedge    llm.Generator // Is asked as well where LLM is late or fails; nil for nobody.
 	TTS      tts.Synthesizer
-	Plan     budget.Plan
 	Limits   Limits
 	Echo     bool // Tell the agent's own voice from the caller's, where it comes back.
 	// Apology is spoken when a turn cannot be answered, so that the caller is not left in silence.
@@ -148,7 +147,7 @@ func (s *Session) speak(ctx context.Context, clauses <-chan clause, sounds chan<
 		switch {
 		case c.begin && !c.turn.settings.Written:
 			m.close()
-			if m, err = newMouth(s.TTS, c.turn.settings, s.Plan, s.Limits.withDefaults().Stall, sounds, s.Queues.Sound); err == nil {
+			if m, err = newMouth(s.TTS, c.turn.settings, s.Limits.withDefaults().Stall, sounds, s.Queues.Sound); err == nil {
 				err = put(ctx, sounds, sound{clause: c})
 			}
 		case m == nil || c.begin:

@@ -473,7 +473,7 @@ func TestEndInTheMiddleOfABurst(t *testing.T) {
 		e, l := quick(), newLine(t)
 		s := &Session{
 			Call: l, VAD: slowVAD{}, STT: stt.Whole(e.transcribe), LLM: e,
-			TTS: tts.SynthesizerFunc{Hz: rate, Fn: e.speak}, Plan: budget.DefaultPlan, Log: slog.New(slog.DiscardHandler),
+			TTS: tts.SynthesizerFunc{Hz: rate, Fn: e.speak}, Log: slog.New(slog.DiscardHandler),
 			Settings: transport.Settings{Rate: rate, Detection: &transport.Detection{Threshold: 0.5, Silence: 300 * ms}},
 		}
 		ctx, end := context.WithCancelCause(t.Context())

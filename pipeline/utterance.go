@@ -187,7 +187,7 @@ func (l *listener) commit(in transport.Commit) error {
 	clock.Mark(budget.Received, now)
 	clock.Mark(budget.Decided, now)
 	respond := l.settings.Detection != nil && l.settings.Detection.Respond
-	l.ending = &ending{pass: l.finish(l.ctx, l.hearing, clock.Due(l.Plan, budget.STT))}
+	l.ending = &ending{pass: l.finish(l.ctx, l.hearing, clock.Due(l.settings.Plan, budget.STT))}
 	return l.take(clock, respond)
 }
 

@@ -3,6 +3,7 @@ package transport
 import (
 	"time"
 
+	"riposte/budget"
 	"riposte/llm"
 )
 
@@ -17,6 +18,7 @@ type Settings struct {
 	Written      bool          // Answers are text, without sound.
 	Holds        bool          // The caller's side stops what it plays when it is told Held, and goes on with it when Released.
 	Lead         time.Duration // Of the call's sound, ahead of its playing, where the wire knows better than the service what its far side needs; 0 where not.
+	Plan         budget.Plan   // What a turn may take. It defaults to budget.DefaultPlan.
 	Sampling     llm.Sampling
 	MaxTokens    int        // Of one answer; 0 is the model's own limit.
 	Tools        []llm.Tool // What the model may call. The caller's side does it, and adds the results.

@@ -187,7 +187,7 @@ func (s *service) hold(ctx context.Context, call transport.Call, settings transp
 	}
 	session := pipeline.Session{
 		Call: call, Settings: settings, VAD: vad, Turns: end, STT: s.engines.stt, LLM: s.engines.llm, Hedge: hedge, TTS: s.voice,
-		Plan: s.settings.plan(), Limits: s.settings.limits(), Apology: s.settings.Talk.Apology, Echo: s.settings.Talk.Echo,
+		Limits: s.settings.limits(), Apology: s.settings.Talk.Apology, Echo: s.settings.Talk.Echo,
 		Greeting: pipeline.Greeting{Text: s.settings.Talk.Greeting, Firm: s.settings.Talk.Firm},
 		Silence:  pipeline.Silence{After: s.settings.Talk.Idle, Prompts: lines(s.settings.Talk.Prompts)},
 		Openers:  lines(s.settings.Talk.Openers), Phrases: s.phrases,

@@ -254,7 +254,7 @@ func (s *settings) call() transport.Settings {
 		language = ""
 	}
 	return transport.Settings{
-		Instructions: s.Talk.Instructions, Language: language, Speed: s.TTS.Speed, MaxTokens: s.LLM.MaxTokens,
+		Instructions: s.Talk.Instructions, Language: language, Speed: s.TTS.Speed, MaxTokens: s.LLM.MaxTokens, Plan: s.plan(),
 		Sampling: llm.Sampling{
 			Temperature: s.LLM.Temperature, TopP: s.LLM.TopP, TopK: s.LLM.TopK, MinP: s.LLM.MinP,
 			RepeatPenalty: s.LLM.RepeatPenalty, Seed: s.LLM.Seed,

@@ -30,6 +30,7 @@ type session struct {
 	Tracing         json.RawMessage `json:"tracing"`
 	Include         []string        `json:"include"`
 	Prompt          json.RawMessage `json:"prompt"`
+	Riposte         *extension      `json:"riposte"`
 }
 
 type sessionAudio struct {
@@ -90,9 +91,11 @@ func newSession(id, model, voice string, s transport.Settings) session {
 				Format:        format{Type: "audio/pcm", Rate: PCMRate},
 				Transcription: &transcription{Language: s.Language, Prompt: s.Vocabulary},
 			},
-			Output: audioOutput{Format: format{Type: "audio/pcm", Rate: PCMRate}, Voice: voice, Speed: 1},
+			Output: audioOutput{Format: format{Type: "audio/pcm", Rate: PCMRate}, Voice: voice, Speed: cmp.Or(s.Speed, 1)},
 		},
+		Riposte: &extension{},
 	}
+	out.Riposte.complete(s.Plan)
 	if d := s.Detection; d != nil {
 		kind := serverVAD
 		if d.Silence == 0 {
@@ -158,6 +161,10 @@ func (s session) update(patch json.RawMessage, defaults transport.Settings, voic
 	if err := next.validate(s, voice); err != nil {
 		return s, err
 	}
+	if next.Riposte == nil {
+		next.Riposte = &extension{}
+	}
+	next.Riposte.complete(defaults.Plan)
 	if d := next.Audio.Input.TurnDetection; d != nil && defaults.Detection != nil {
 		d.complete(defaults.Detection)
 	}
@@ -211,6 +218,9 @@ func (s session) validate(old session, voice string) error {
 				inc, turnReports, hypotheses, holds)
 		}
 	}
+	if err := s.Riposte.validate(old.Riposte); err != nil {
+		return err
+	}
 	return s.Audio.validate(old.Audio, voice)
 }
 
@@ -238,7 +248,7 @@ func (a sessionAudio) validate(old sessionAudio, voice string) error {
 	if !isNull(a.Input.NoiseReduction) {
 		return invalid("session.audio.input.noise_reduction", "invalid_value", "This service does not reduce noise: leave noise_reduction null.")
 	}
-	if o := a.Output; o.Speed < 0.25 || o.Speed > 1.5 {
+	if o := a.Output; o.Speed != old.Output.Speed && (o.Speed < 0.25 || o.Speed > 1.5) {
 		return invalid("session.audio.output.speed", "invalid_value", "speed is %v; it must be 0.25 to 1.5.", o.Speed)
 	}
 	if v := a.Output.Voice; v != voice && v != old.Output.Voice && !slices.Contains(voices, v) {
@@ -284,6 +294,7 @@ func (s session) settings(defaults transport.Settings) transport.Settings {
 	out.Tools, out.Choice, out.OneCall = s.Tools.offered(), llm.Choice(s.ToolChoice), !s.ParallelCalls
 	out.Rate, out.Encoding = s.Audio.Output.Format.Rate, s.Audio.Output.Format.Type
 	out.Speed = s.Audio.Output.Speed
+	out.Plan = s.Riposte.plan()
 	if t := s.Audio.Input.Transcription; t != nil {
 		out.Language, out.Vocabulary = t.Language, t.Prompt
 	}
