@@ -34,13 +34,14 @@ var house = map[string][]string{
 	"caller":             {"audio"},
 	"bench":              {"audio", "audio/room", "budget", "budget/trace", "budget/trace/sample", "budget/trace/store", "caller", "endpoint", "llm", "scenario", "scenario/live", "stt", "stt/wer", "tts"},
 	"web":                {},
-	"web/traces":         {"audio", "budget", "budget/trace", "budget/trace/store"},
+	"web/traces":         {"audio", "budget", "budget/trace", "budget/trace/object", "budget/trace/store"},
 
 	"budget/trace/store":   {"budget", "budget/trace"},
 	"budget/trace/sample":  {"budget", "budget/trace"},
 	"budget/trace/otel":    {"budget", "budget/trace"},
 	"budget/trace/export":  {"budget", "budget/trace", "budget/trace/otel"},
 	"budget/trace/metrics": {"budget", "budget/trace"},
+	"budget/trace/object":  {"budget", "budget/trace", "budget/trace/store"},
 
 	"audio/echo":      {"audio"},
 	"audio/mel":       {},
@@ -61,7 +62,7 @@ var house = map[string][]string{
 	"native/onnx/onnxtest": {"native/nativetest", "native/onnx"},
 
 	"cmd/riposte": {
-		"audio", "audio/silero", "audio/smartturn", "bench", "budget", "budget/trace", "budget/trace/export", "budget/trace/metrics", "budget/trace/otel",
+		"audio", "audio/silero", "audio/smartturn", "bench", "budget", "budget/trace", "budget/trace/export", "budget/trace/metrics", "budget/trace/object", "budget/trace/otel",
 		"budget/trace/store", "caller", "llm", "llm/llama", "native", "native/console", "native/onnx", "pipeline", "scenario/live", "stt", "stt/whisper", "transport", "transport/realtime", "tts", "tts/piper", "web", "web/traces",
 	},
 }

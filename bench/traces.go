@@ -33,6 +33,7 @@ type TracesResult struct {
 	Text         Median  `json:"text_ms"`
 	Percentiles  Median  `json:"percentiles_ms"`
 	ByHour       Median  `json:"by_hour_and_model_ms"`
+	ByWord       Median  `json:"percentiles_of_a_word_ms"` // Of turns in which a frequent word is.
 	Compare      Median  `json:"compare_ms"`
 	Failed       int     `json:"failed"` // Turns that were dropped.
 }
@@ -96,8 +97,8 @@ func (r *TracesResult) ask(ctx context.Context, s *store.Store, turns []trace.Tu
 	list := func(f store.Filter) func() error {
 		return func() error { _, err := s.Turns(ctx, f, 0, 50); return err }
 	}
-	stats := func(split store.Split) func() error {
-		return func() error { _, err := s.Stats(ctx, store.Filter{}, split); return err }
+	stats := func(f store.Filter, split store.Split) func() error {
+		return func() error { _, err := s.Stats(ctx, f, split); return err }
 	}
 	half := turns[len(turns)/2].Report.SpeechEnd
 	for _, q := range []struct {
@@ -107,8 +108,9 @@ func (r *TracesResult) ask(ctx context.Context, s *store.Store, turns []trace.Tu
 		{&r.List, list(store.Filter{})},
 		{&r.Filter, list(store.Filter{Route: []string{"sales"}, Verdict: []budget.Verdict{budget.Failed}, Gap: time.Minute})}, // no turn is like that
 		{&r.Text, list(store.Filter{Text: "the order"})},
-		{&r.Percentiles, stats(store.Split{})},
-		{&r.ByHour, stats(store.Split{By: store.ByModel, Every: time.Hour})},
+		{&r.Percentiles, stats(store.Filter{}, store.Split{})},
+		{&r.ByHour, stats(store.Filter{}, store.Split{By: store.ByModel, Every: time.Hour})},
+		{&r.ByWord, stats(store.Filter{Text: "the"}, store.Split{})},
 		{&r.Compare, func() error {
 			_, err := s.Compare(ctx, store.Filter{Until: half}, store.Filter{Since: half})
 			return err

@@ -12,7 +12,7 @@ func TestTraces(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, m := range map[string]Median{
-		"list": r.List, "filter": r.Filter, "text": r.Text, "percentiles": r.Percentiles, "by hour": r.ByHour, "compare": r.Compare,
+		"list": r.List, "filter": r.Filter, "text": r.Text, "percentiles": r.Percentiles, "by hour": r.ByHour, "by word": r.ByWord, "compare": r.Compare,
 	} {
 		if m.P50 <= 0 || m.Max < m.P50 {
 			t.Errorf("%s took %v", name, m)

@@ -74,6 +74,12 @@ func (t *turn) sound() *trace.Sound {
 		return nil
 	}
 	out := &trace.Sound{Rate: audio.SpeechRate, Caller: t.caller}
+	switch {
+	case !t.began.IsZero():
+		out.Begins = t.clock.Since(t.began)
+	case !t.spoke.IsZero():
+		out.Begins = t.clock.Since(t.spoke)
+	}
 	if len(t.voice) == 0 {
 		return out
 	}

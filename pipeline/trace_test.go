@@ -57,6 +57,14 @@ func TestTrace(t *testing.T) {
 			audio.PCM(s.Answer).Duration(rate) < 2*time.Second || s.Offset < 2*time.Second || s.Offset > 2200*ms {
 			t.Errorf("sound of %d and %d samples, %v apart", len(s.Caller), len(s.Answer), s.Offset)
 		}
+		// Where the recording has the caller's last voiced sample, the turn's clock is at 0; where the answer begins (here with an opener), at the first audible sound.
+		last := audio.LastVoiced(audio.PCM(one.Sound.Caller), rate)
+		if at := one.Sound.Begins + audio.PCM(one.Sound.Caller[:last]).Duration(rate); at.Abs() > 40*ms {
+			t.Errorf("the caller's last voiced sample lies at %v of the turn's clock, want 0", at)
+		}
+		if at, want := one.Sound.Begins+one.Sound.Offset, one.Report.Marks[budget.FirstAudible]; (at - want).Abs() > 20*ms {
+			t.Errorf("the answer's sound lies at %v of the turn's clock, want %v", at, want)
+		}
 		if turns[1].Number != 2 || turns[1].Said != "stop it now please" {
 			t.Errorf("the second: %+v", turns[1])
 		}

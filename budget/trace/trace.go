@@ -101,6 +101,9 @@ type Sound struct {
 	Answer []int16 // As it was sent.
 	// Offset is where Answer begins, since the beginning of Caller.
 	Offset time.Duration
+	// Begins is when the first sample of Caller was heard, or of Answer where there is no Caller, since the end of speech: negative for a
+	// caller who spoke. 0 where nobody knows.
+	Begins time.Duration
 }
 
 // Sink takes what there is to be kept. Its methods return at once, whatever becomes of it: a call never waits for them. What

@@ -41,7 +41,7 @@ func showTracesBench(out io.Writer, r bench.TracesResult) error {
 		m    bench.Median
 	}{
 		{"list", r.List}, {"filter that no turn passes", r.Filter}, {"words", r.Text}, {"percentiles", r.Percentiles}, {"percentiles by hour and model", r.ByHour},
-		{"two sets", r.Compare},
+		{"percentiles of a frequent word", r.ByWord}, {"two sets", r.Compare},
 	} {
 		fmt.Fprintf(w, "%s\t%.1f\t%.1f\t\n", row.name, row.m.P50, row.m.Max)
 	}

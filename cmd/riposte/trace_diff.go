@@ -10,6 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"riposte/budget"
+	"riposte/budget/trace/object"
 	"riposte/budget/trace/store"
 )
 
@@ -49,7 +50,7 @@ func (c *traceDiffCmd) Run(ctx context.Context, k *kong.Context) error {
 	}
 	if c.JSON {
 		return json.NewEncoder(k.Stdout).Encode(diffObject{
-			A: diffSide{a.String(), groupObjectOf(both.A)}, B: diffSide{b.String(), groupObjectOf(both.B)},
+			A: diffSide{a.String(), object.GroupOf(both.A)}, B: diffSide{b.String(), object.GroupOf(both.B)},
 		})
 	}
 	return showDiff(canvasOn(k.Stdout), c.A, c.B, both)
@@ -63,7 +64,7 @@ type diffObject struct {
 
 type diffSide struct {
 	Filter string `json:"filter"`
-	groupObject
+	object.Group
 }
 
 // showDiff prints both sets, and by how much the second differs from the first.

@@ -9,6 +9,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"riposte/budget"
+	"riposte/budget/trace/object"
 	"riposte/budget/trace/store"
 )
 
@@ -43,7 +44,7 @@ func (c *traceLsCmd) Run(ctx context.Context, k *kong.Context) error {
 			return err
 		}
 		if c.JSON {
-			return json.NewEncoder(k.Stdout).Encode(callsObjectOf(page))
+			return json.NewEncoder(k.Stdout).Encode(callsObject{object.CallsOf(page), page.Next})
 		}
 		return showCalls(canvasOn(k.Stdout), page)
 	}
@@ -52,7 +53,7 @@ func (c *traceLsCmd) Run(ctx context.Context, k *kong.Context) error {
 		return err
 	}
 	if c.JSON {
-		return json.NewEncoder(k.Stdout).Encode(rowsObjectOf(page))
+		return json.NewEncoder(k.Stdout).Encode(rowsObject{object.RowsOf(page), page.Next})
 	}
 	return showRows(canvasOn(k.Stdout), page)
 }

@@ -11,6 +11,7 @@ import (
 
 	"riposte/budget"
 	"riposte/budget/trace"
+	"riposte/budget/trace/object"
 	"riposte/budget/trace/store"
 )
 
@@ -38,14 +39,14 @@ func (c *traceShowCmd) Run(ctx context.Context, k *kong.Context) error {
 	if err != nil {
 		return err
 	}
-	var objects []tracedObject
+	var objects []object.Turn
 	on := canvasOn(k.Stdout)
 	for i, t := range turns {
 		_, err := s.Sound(ctx, fmt.Sprintf("%s/%d", t.Call, t.Number))
 		if err != nil && !errors.Is(err, store.ErrNoSound) {
 			return err
 		}
-		if objects = append(objects, tracedObjectOf(t, err == nil)); c.JSON {
+		if objects = append(objects, object.TurnOf(t, err == nil)); c.JSON {
 			continue
 		}
 		if i > 0 {

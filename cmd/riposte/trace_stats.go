@@ -10,6 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"riposte/budget"
+	"riposte/budget/trace/object"
 	"riposte/budget/trace/store"
 )
 
@@ -42,9 +43,10 @@ func (c *traceStatsCmd) Run(ctx context.Context, k *kong.Context) error {
 		return err
 	}
 	if c.JSON {
-		o := statsObject{By: c.By, Filter: f.String(), Groups: []groupObject{}}
+		o := statsObject{By: c.By, Filter: f.String(), Groups: []object.Group{}}
 		for _, g := range groups {
-			o.Groups = append(o.Groups, groupObjectOf(g))
+			g.At = g.At.UTC()
+			o.Groups = append(o.Groups, object.GroupOf(g))
 		}
 		return json.NewEncoder(k.Stdout).Encode(o)
 	}
@@ -103,49 +105,4 @@ func percent(n, all int) string {
 		return "-"
 	}
 	return fmt.Sprintf("%.1f%%", 100*float64(n)/float64(all))
-}
-
-// statsObject is statistics as --json prints them. Times are milliseconds.
-type statsObject struct {
-	By     string        `json:"by"`
-	Filter string        `json:"filter"`
-	Groups []groupObject `json:"groups"`
-}
-
-// groupObject is one set of turns.
-type groupObject struct {
-	At       *time.Time                   `json:"at,omitempty"`
-	Name     string                       `json:"name"`
-	Turns    int                          `json:"turns"`
-	Verdicts map[string]int               `json:"verdicts"`
-	Blamed   map[string]int               `json:"blamed"`
-	Gap      percentilesObject            `json:"gap_ms"`
-	Stages   map[string]percentilesObject `json:"stages_ms"`
-}
-
-type percentilesObject struct {
-	N   int     `json:"n"`
-	P50 float64 `json:"p50"`
-	P90 float64 `json:"p90"`
-	P95 float64 `json:"p95"`
-	P99 float64 `json:"p99"`
-}
-
-func groupObjectOf(g store.Group) groupObject {
-	o := groupObject{
-		Name: g.Name, Turns: g.Turns, Verdicts: plainKeys(g.Verdicts), Blamed: plainKeys(g.Blamed), Gap: percentilesObjectOf(g.Gap),
-		Stages: map[string]percentilesObject{},
-	}
-	if !g.At.IsZero() {
-		at := g.At.UTC()
-		o.At = &at
-	}
-	for s, p := range g.Stages {
-		o.Stages[string(s)] = percentilesObjectOf(p)
-	}
-	return o
-}
-
-func percentilesObjectOf(p store.Percentiles) percentilesObject {
-	return percentilesObject{p.N, float(p.P50), float(p.P90), float(p.P95), float(p.P99)}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"riposte/budget"
+	"riposte/budget/trace/object"
 	"riposte/budget/trace/store"
 )
 
@@ -25,7 +26,7 @@ func (p *Page) turns(ctx context.Context, r *http.Request, s *store.Store) (any,
 	if err != nil {
 		return nil, err
 	}
-	return rowsOfPage(page), nil
+	return rowsObject{Turns: object.RowsOf(page), Next: cursor(page.Next)}, nil
 }
 
 // calls lists calls.
@@ -43,7 +44,7 @@ func (p *Page) calls(ctx context.Context, r *http.Request, s *store.Store) (any,
 	if err != nil {
 		return nil, err
 	}
-	return callsOfPage(page), nil
+	return callsObject{Calls: object.CallsOf(page), Next: cursor(page.Next)}, nil
 }
 
 // turn returns one turn, whole, and where its neighbours in the call are.
@@ -91,7 +92,7 @@ func (p *Page) stats(ctx context.Context, r *http.Request, s *store.Store) (any,
 	if err != nil {
 		return nil, err
 	}
-	out := statsObject{Groups: []groupObject{}, Plan: planOf(p.Plan)}
+	out := statsObject{Groups: []object.Group{}, Plan: object.SharesOf(p.Plan)}
 	var first, last time.Time
 	if q.Get("every") != "all" {
 		if first, last, err = s.Span(ctx, f); err != nil {
@@ -115,7 +116,7 @@ func (p *Page) stats(ctx context.Context, r *http.Request, s *store.Store) (any,
 		out.First, out.Last = &first, &last
 	}
 	for _, g := range groups {
-		out.Groups = append(out.Groups, groupObjectOf(g))
+		out.Groups = append(out.Groups, object.GroupOf(g))
 	}
 	return out, nil
 }
@@ -144,7 +145,7 @@ func (p *Page) compare(ctx context.Context, r *http.Request, s *store.Store) (an
 	if err != nil {
 		return nil, err
 	}
-	return comparisonObject{A: groupObjectOf(c.A), B: groupObjectOf(c.B), Plan: planOf(p.Plan)}, nil
+	return comparisonObject{A: object.GroupOf(c.A), B: object.GroupOf(c.B), Plan: object.SharesOf(p.Plan)}, nil
 }
 
 // names returns what filters can name, and what the page can do.
@@ -156,7 +157,7 @@ func (p *Page) names(ctx context.Context, _ *http.Request, s *store.Store) (any,
 	out := namesObject{
 		Routes: orEmpty(n.Routes), Versions: orEmpty(n.Versions), Models: orEmpty(n.Models), Statuses: orEmpty(n.Statuses),
 		Verdicts: []budget.Verdict{budget.Met, budget.Masked, budget.Over, budget.Failed, store.NoVerdict}, Stages: budget.Stages[:],
-		Plan: planOf(p.Plan), Service: p.Version, Exports: []string{},
+		Plan: object.SharesOf(p.Plan), Service: p.Version, Exports: []string{},
 	}
 	if p.Export != nil {
 		out.Exports = formats[:]

@@ -10,6 +10,7 @@ import (
 
 	"riposte/budget"
 	"riposte/budget/trace"
+	"riposte/budget/trace/object"
 )
 
 // One visit, as an engineer makes it: from the list to a turn, to percentiles, to a comparison, on a desk and on a phone, by mouse and by
@@ -86,7 +87,7 @@ func TestBrowser(t *testing.T) {
 				const line = document.querySelector('.waterfall .line line').x1.baseVal.value, zero = document.querySelector('.waterfall .zero').x1.baseVal.value
 				const bar = document.querySelector('.waterfall .s-%s')
 				return Math.abs(bar.width.baseVal.value - (line - zero) * %v / 890) < 1.6
-			})()`, stage, millis(want.Report.Stages[stage])))
+			})()`, stage, object.Millis(want.Report.Stages[stage])))
 		}
 		b.is("there are the opener and the marks", "document.querySelector('.waterfall .action') && document.querySelectorAll('.waterfall .mark').length === 9")
 		b.is("there are the words as they came", fmt.Sprintf("document.querySelectorAll('.heard tbody tr').length === %d", len(want.Words)))

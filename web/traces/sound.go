@@ -47,9 +47,12 @@ func offset(s *trace.Sound) int {
 	return max(int(int64(s.Offset)*int64(s.Rate)/int64(time.Second)), 0)
 }
 
-// begins returns when the recording begins, since the end of the caller's speech. The first audible sound of the answer is in both, and so
-// is the last voiced sample of the caller, which is taken where nothing was answered.
+// begins returns when the recording begins, since the end of the caller's speech. Older files do not say it. Then it follows from what is in the
+// recording and in the marks alike: the first audible sound of the answer, or the last voiced sample of the caller where nothing was answered.
 func begins(s *trace.Sound, r budget.Report) time.Duration {
+	if s.Begins != 0 {
+		return s.Begins
+	}
 	heard, ok := r.Marks[budget.FirstAudible]
 	if first, audible := audio.FirstAudible(audio.PCM(s.Answer), s.Rate); ok && audible {
 		return heard - spanOf(offset(s)+first, s.Rate)

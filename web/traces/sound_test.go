@@ -70,6 +70,10 @@ func TestSoundLiesAtTheMarks(t *testing.T) {
 	near("by the answer", begins(turn.Sound, turn.Report))
 	turn.Sound.Answer = nil
 	near("by the caller", begins(turn.Sound, turn.Report))
+	turn.Sound.Begins = -2*time.Second + 9*time.Millisecond
+	if got := begins(turn.Sound, turn.Report); got != turn.Sound.Begins {
+		t.Errorf("it begins at %v where the turn says %v", got, turn.Sound.Begins)
+	}
 	object := turnObjectOf(turn, turn.Sound)
 	if object.Sound.Length != 3000 || object.Sound.Rate != 16000 || !object.Recorded {
 		t.Errorf("the sound is %+v", object.Sound)

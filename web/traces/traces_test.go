@@ -6,10 +6,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"math"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -21,6 +21,7 @@ import (
 	"riposte/budget"
 	"riposte/budget/trace"
 	"riposte/budget/trace/export"
+	"riposte/budget/trace/object"
 	"riposte/budget/trace/sample"
 	"riposte/budget/trace/store"
 )
@@ -139,7 +140,7 @@ func TestTurn(t *testing.T) {
 	p := shown(t, kept(t, turns))
 	got := answer[turnObject](t, p, "/traces/api/turn?id="+turns[4].ID)
 	want := turns[4].Report
-	if got.Said != turns[4].Said || got.Number != 5 || *got.Gap != millis(want.Total) || got.Marks["done"] != millis(want.Marks[budget.Done]) || got.Shares["llm"] != 400 {
+	if got.Said != turns[4].Said || got.Number != 5 || *got.Gap != object.Millis(want.Total) || got.Marks["done"] != object.Millis(want.Marks[budget.Done]) || got.Shares["llm"] != 400 {
 		t.Errorf("the turn is %+v", got)
 	}
 	if got.Words[0].Sure != "für" || got.Words[1].Sure != "short" {
@@ -165,7 +166,7 @@ func TestStats(t *testing.T) {
 		gaps = append(gaps, turn.Report.Total)
 	}
 	slices.Sort(gaps)
-	if got, want := all.Groups[0].Gap.P95, millis(gaps[int(math.Ceil(0.95*400))-1]); got != want {
+	if got, want := all.Groups[0].Gap.P95, object.Millis(gaps[int(math.Ceil(0.95*400))-1]); got != want {
 		t.Errorf("p95 is %v, want %v", got, want)
 	}
 	over := answer[statsObject](t, p, "/traces/api/stats?by=version")
@@ -317,21 +318,55 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// An export that fails in its middle ends the connection: what came is not taken for the whole.
+// An export that fails before any of it is sent is answered with an error, as all else is; one that fails in its middle ends the connection: what
+// came is not taken for the whole.
 func TestExportEndsEarly(t *testing.T) {
 	p := shown(t, kept(t, sample.New(1, noon).Turns(5)))
+	var before int // Bytes that come before the error.
+	failure := errors.New("the disk is gone")
 	p.Export = func(_ context.Context, to io.Writer, _ Export) error {
-		fmt.Fprintln(to, "half")
-		return errors.New("the disk is gone")
+		random := rand.NewChaCha8([32]byte{}) // what does not get smaller
+		if _, err := io.CopyN(to, random, int64(before)); err != nil {
+			return err
+		}
+		return failure
 	}
 	server := httptest.NewServer(p)
 	defer server.Close()
-	r, err := http.Get(server.URL + "/traces/export?format=csv")
-	if err == nil {
-		_, err = io.ReadAll(r.Body)
-		r.Body.Close()
+	for _, encoding := range []string{"gzip", "identity"} {
+		ask := func() (*http.Response, []byte, error) {
+			r, _ := http.NewRequestWithContext(t.Context(), "GET", server.URL+"/traces/export?format=csv", nil)
+			r.Header.Set("Accept-Encoding", encoding)
+			reply, err := http.DefaultClient.Do(r)
+			if err != nil {
+				return nil, nil, err
+			}
+			defer reply.Body.Close()
+			body, err := io.ReadAll(reply.Body)
+			return reply, body, err
+		}
+		before, failure = 3*held, errors.New("the disk is gone")
+		if _, _, err := ask(); err == nil {
+			t.Errorf("%s: the part was taken for the whole", encoding)
+		}
+		for _, before = range []int{0, 100} {
+			reply, body, err := ask()
+			if err != nil {
+				t.Fatalf("%s, after %d bytes: %v", encoding, before, err)
+			}
+			var told struct{ Error problem }
+			if err := json.Unmarshal(body, &told); err != nil || reply.StatusCode != http.StatusInternalServerError || told.Error.Code != "failed" ||
+				!strings.Contains(told.Error.Message, "the disk is gone") || reply.Header.Get("Content-Disposition") != "" || reply.Header.Get("Content-Type") != "application/json" {
+				t.Errorf("%s, after %d bytes: %d %v %s", encoding, before, reply.StatusCode, reply.Header, body)
+			}
+		}
+		failure = context.DeadlineExceeded
+		if reply, body, err := ask(); err != nil || reply.StatusCode != http.StatusServiceUnavailable {
+			t.Errorf("%s, too slow: %v %s", encoding, err, body)
+		}
 	}
-	if err == nil {
-		t.Error("the part was taken for the whole")
+	p.Export = func(context.Context, io.Writer, Export) error { return nil }
+	if w := get(p, "/traces/export?format=csv", "Accept-Encoding", "gzip"); w.Code != 200 || w.Header().Get("Content-Encoding") != "gzip" {
+		t.Errorf("an empty one: %d %v", w.Code, w.Header())
 	}
 }

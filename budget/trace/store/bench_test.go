@@ -77,6 +77,7 @@ func BenchmarkStore(b *testing.B) {
 	b.Run("stats", stats("", Split{}))
 	b.Run("stats/hourByModel", stats("", Split{By: ByModel, Every: time.Hour}))
 	b.Run("stats/filter", stats("verdict=over,masked route=sales", Split{By: ByVersion}))
+	b.Run("stats/word", stats("the", Split{}))
 	b.Run("stats/text", stats("the order", Split{By: ByVersion}))
 	b.Run("compare", func(b *testing.B) {
 		for b.Loop() {

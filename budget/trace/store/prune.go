@@ -54,7 +54,7 @@ func (s *Store) prune(ctx context.Context, tx *sql.Tx, l Limits, now time.Time) 
 		do(removeSounds(ctx, tx, now.Add(-l.Sound)))
 	}
 	if l.Age > 0 {
-		do(removeTurns(ctx, tx, now.Add(-l.Age)))
+		do(s.removeTurns(ctx, tx, now.Add(-l.Age)))
 		do(false, removeCalls(ctx, tx, now.Add(-l.Age)))
 	}
 	if l.Bytes <= 0 || more || err != nil {
@@ -75,7 +75,7 @@ func (s *Store) prune(ctx context.Context, tx *sql.Tx, l Limits, now time.Time) 
 	}
 	forever := now.AddDate(100, 0, 0)
 	if do(removeSounds(ctx, tx, forever)); !more {
-		do(removeTurns(ctx, tx, forever))
+		do(s.removeTurns(ctx, tx, forever))
 		do(false, removeCalls(ctx, tx, time.Time{}))
 	}
 	return more, err
@@ -92,18 +92,19 @@ func removeSounds(ctx context.Context, tx *sql.Tx, before time.Time) (removed bo
 }
 
 // removeTurns removes turns before the given time, with all that belongs to them.
-func removeTurns(ctx context.Context, tx *sql.Tx, before time.Time) (removed bool, err error) {
+func (s *Store) removeTurns(ctx context.Context, tx *sql.Tx, before time.Time) (removed bool, err error) {
 	var last sql.NullInt64
 	err = tx.QueryRowContext(ctx, "SELECT max(id) FROM (SELECT id FROM turns WHERE id < ? ORDER BY id LIMIT ?)", before.UnixMicro(), turnsAtOnce).Scan(&last)
 	if err != nil || !last.Valid {
 		return false, err
 	}
-	for _, table := range []string{"sounds WHERE id", "words WHERE rowid", "bodies WHERE id", "turns WHERE id"} {
+	for _, table := range []string{"sounds WHERE id", "words WHERE rowid", "bodies WHERE id", "turns WHERE id", "blocks WHERE last"} {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" <= ?", last.Int64); err != nil {
 			return false, err
 		}
 	}
-	return true, nil
+	_, err = s.repack(ctx, tx, last.Int64+1)
+	return true, err
 }
 
 // removeCalls removes calls whose turns are all gone: those that began before the given time, and those that ended before the

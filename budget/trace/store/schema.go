@@ -9,7 +9,7 @@ import (
 
 // migrations bring a file from each version to the next. The version of a file is how many have been done; it stands in
 // user_version. What is released is never changed, only added to.
-var migrations = [...]string{first}
+var migrations = [...]string{first, second}
 
 // first lays the tables out. What is scanned by the hundred thousand is narrow (turns: some 80 bytes a turn), and what is read one at a time
 // is apart (bodies).
@@ -75,6 +75,15 @@ CREATE TABLE sounds (
 
 -- The words of said and answer; their text is not kept a second time.
 CREATE VIRTUAL TABLE words USING fts5 (said, answer, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 2');
+`
+
+// second adds what statistics are made of in little room, and when recorded sound begins.
+const second = `
+CREATE TABLE blocks (
+	last    INTEGER PRIMARY KEY, -- Of the rows in turns that are in it: all those after the block before.
+	figures BLOB NOT NULL        -- A byte that tells how, and then numbers.
+) STRICT;
+ALTER TABLE sounds ADD COLUMN begins INTEGER; -- Since the end of speech; NULL where nobody knows.
 `
 
 // migrate brings the file up to date. Two processes may do it at once: each step holds the file's lock.

@@ -23,17 +23,26 @@ const (
 	ByVersion Dimension = "version"
 )
 
-// column returns where the dimension stands.
-func (d Dimension) column() (string, error) {
+// noFigure stands for none of the names in figures.
+const noFigure = -1
+
+// figure returns which of the names in figures the dimension is.
+func (d Dimension) figure() (int, error) {
 	switch d {
 	case ByNothing:
-		return "NULL", nil
+		return noFigure, nil
 	case ByModel:
-		return "t.llm", nil
-	case BySTT, ByTTS, ByRoute, ByVersion:
-		return "t." + string(d), nil
+		return llmFigure, nil
+	case BySTT:
+		return sttFigure, nil
+	case ByTTS:
+		return ttsFigure, nil
+	case ByRoute:
+		return routeFigure, nil
+	case ByVersion:
+		return versionFigure, nil
 	}
-	return "", fmt.Errorf("there are no statistics by %q", string(d))
+	return 0, fmt.Errorf("there are no statistics by %q", string(d))
 }
 
 // Split says what statistics are told apart by.
@@ -55,7 +64,7 @@ type Group struct {
 
 // Stats returns the statistics of the turns that f takes, split as asked, by time and then by name. Sets without turns are left out.
 func (s *Store) Stats(ctx context.Context, f Filter, split Split) ([]Group, error) {
-	column, err := split.By.column()
+	by, err := split.By.figure()
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +72,7 @@ func (s *Store) Stats(ctx context.Context, f Filter, split Split) ([]Group, erro
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.gather(ctx, f, column, split.Every, known)
+	all, err := s.gather(ctx, f, by, split.Every, known)
 	if err != nil {
 		return nil, fmt.Errorf("gathering statistics: %w", err)
 	}

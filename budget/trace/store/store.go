@@ -34,6 +34,7 @@ type Store struct {
 	write  sync.Mutex // Held by whoever writes: one transaction at a time.
 	names  names      // Under write.
 	packer packer     // Under write.
+	spare  int        // Under write. How many more turns may come before it is looked whether some are to be put into blocks.
 
 	shrinking bool // Under write. The bytes were over their limit, and are not yet well below it.
 }

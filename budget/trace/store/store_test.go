@@ -76,7 +76,7 @@ func equal(t *testing.T, got, want any) {
 
 func TestTurnIsKeptWhole(t *testing.T) {
 	s, want := fresh(t), full()
-	want.Sound = &trace.Sound{Rate: 16000, Caller: []int16{1, -2, 32767}, Answer: []int16{-32768, 5}, Offset: 40 * time.Millisecond}
+	want.Sound = &trace.Sound{Rate: 16000, Caller: []int16{1, -2, 32767}, Answer: []int16{-32768, 5}, Offset: 40 * time.Millisecond, Begins: -1234 * time.Millisecond}
 	bare := trace.Turn{ID: "resp_bare", Call: "sess_a", Number: 4}
 	if err := s.WriteTurns(t.Context(), want, bare); err != nil {
 		t.Fatal(err)

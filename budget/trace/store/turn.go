@@ -107,14 +107,15 @@ func (s *Store) Sound(ctx context.Context, id string) (*trace.Sound, error) {
 	}
 	var sound trace.Sound
 	var start int64
+	var begins sql.NullInt64
 	var caller, answer []byte
-	err = s.db.QueryRowContext(ctx, "SELECT rate, start, caller, answer FROM sounds WHERE id = ?", row).Scan(&sound.Rate, &start, &caller, &answer)
+	err = s.db.QueryRowContext(ctx, "SELECT rate, start, begins, caller, answer FROM sounds WHERE id = ?", row).Scan(&sound.Rate, &start, &begins, &caller, &answer)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, ErrNoSound
 	} else if err != nil {
 		return nil, fmt.Errorf("reading the sound of %s: %w", id, err)
 	}
-	sound.Offset, sound.Caller, sound.Answer = micros(start), samples(caller), samples(answer)
+	sound.Offset, sound.Begins, sound.Caller, sound.Answer = micros(start), micros(begins.Int64), samples(caller), samples(answer)
 	return &sound, nil
 }
 

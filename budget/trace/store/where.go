@@ -1,6 +1,7 @@
 package store
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -101,21 +102,10 @@ func (w *where) one(known map[int64]name, k kind, wanted []string, columns ...st
 	if len(wanted) == 0 {
 		return
 	}
+	numbers, none := numbersOf(known, k, wanted)
 	var ids []any
-	var none bool
-	for _, text := range wanted {
-		none = none || k == verdictName && text == string(NoVerdict)
-	}
-	for id, n := range known {
-		if n.kind != k {
-			continue
-		}
-		for _, text := range wanted {
-			if n.text == text {
-				ids = append(ids, id)
-				break
-			}
-		}
+	for _, n := range numbers {
+		ids = append(ids, n)
 	}
 	var any []string
 	for _, c := range columns {
@@ -131,6 +121,16 @@ func (w *where) one(known map[int64]name, k kind, wanted []string, columns ...st
 		any = []string{"0"} // a name that nothing has
 	}
 	w.terms = append(w.terms, "("+strings.Join(any, " OR ")+")")
+}
+
+// numbersOf returns the numbers of those names that there are, and whether having none is wanted as well.
+func numbersOf(known map[int64]name, k kind, wanted []string) (ids []int64, none bool) {
+	for id, n := range known {
+		if n.kind == k && slices.Contains(wanted, n.text) {
+			ids = append(ids, id)
+		}
+	}
+	return ids, k == verdictName && slices.Contains(wanted, string(NoVerdict))
 }
 
 // match returns the query for the index of words: all of them, each the beginning of a word.

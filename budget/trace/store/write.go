@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -64,17 +65,29 @@ func (s *Store) writeAll(ctx context.Context, entries []entry) (err error) {
 	ordered := slices.SortedStableFunc(slices.Values(entries), func(a, b entry) int { return a.when().Compare(b.when()) })
 	w := writer{ctx: ctx, tx: tx, names: s.names, packer: &s.packer, calls: map[string]int64{}}
 	defer w.close()
+	if w.packed, err = packed(ctx, tx, math.MaxInt64); err != nil {
+		return fmt.Errorf("keeping traces: %w", err)
+	}
 	for _, e := range ordered {
 		if e.call != nil {
 			_, err = w.call(e)
 		} else {
+			s.spare--
 			err = w.turn(e)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if err := tx.Commit(); err != nil {
+	if err = s.repackAll(ctx, tx, w.late); err != nil {
+		return err
+	}
+	if s.spare <= 0 {
+		if err = s.pack(ctx, tx); err != nil {
+			return err
+		}
+	}
+	if err = tx.Commit(); err != nil {
 		return fmt.Errorf("keeping traces: %w", err)
 	}
 	return nil

@@ -18,6 +18,8 @@ type writer struct {
 	names  names
 	packer *packer
 	calls  map[string]int64 // Rows of calls, by their IDs.
+	packed int64            // The last row of a turn that is in a block,
+	late   []int64          // and those that came or changed up to there.
 
 	statements map[string]*sql.Stmt // Prepared ones, by their text.
 }
@@ -149,6 +151,9 @@ func (w *writer) turn(e entry) error {
 	if err != nil {
 		return fmt.Errorf("keeping turn %s: %w", t.ID, err)
 	}
+	if id <= w.packed {
+		w.late = append(w.late, id)
+	}
 	args := []any{id, call, t.Number}
 	for _, n := range []struct {
 		kind kind
@@ -175,8 +180,9 @@ func (w *writer) turn(e entry) error {
 		w.exec("INSERT INTO words (rowid, said, answer) VALUES (?, ?, ?)", id, t.Said, t.Answer),
 	)
 	if err == nil && t.Sound != nil {
-		err = w.exec("INSERT INTO sounds (id, rate, start, caller, answer) VALUES (?, ?, ?, ?, ?)",
-			id, t.Sound.Rate, t.Sound.Offset.Microseconds(), pcm(t.Sound.Caller), pcm(t.Sound.Answer))
+		err = w.exec("INSERT INTO sounds (id, rate, start, begins, caller, answer) VALUES (?, ?, ?, ?, ?, ?)",
+			id, t.Sound.Rate, t.Sound.Offset.Microseconds(), sql.NullInt64{Int64: t.Sound.Begins.Microseconds(), Valid: t.Sound.Begins != 0},
+			pcm(t.Sound.Caller), pcm(t.Sound.Answer))
 	}
 	if err != nil {
 		return fmt.Errorf("keeping turn %s: %w", t.ID, err)
