@@ -31,6 +31,10 @@ func newExchange(l *ledger, spoke, sent time.Time, wait time.Duration) exchange 
 func (x *exchange) next(now time.Time) (until time.Time, ok bool, err error) {
 	r := x.answer()
 	if r != nil && r.status == "failed" {
+		// An apology is heard out, and the server's account of it waited for.
+		if until = x.complete(r, now); until.After(now) {
+			return until, false, nil
+		}
 		return now, false, fmt.Errorf("%w: %s", ErrFailed, r.why)
 	}
 	if x.sent.After(now) { // Nothing is final before all is said.

@@ -238,11 +238,15 @@ func (l *ledger) saying(now time.Time) time.Duration {
 
 // newAccount reads a riposte.turn event.
 func newAccount(e serverEvent) account {
+	var actions []Action
+	for _, a := range e.Actions {
+		actions = append(actions, Action{Stage: a.Stage, Kind: a.Kind, At: milliseconds(a.At)})
+	}
 	return account{
 		response: e.ResponseID, items: e.ItemIDs, said: strings.TrimSpace(e.Transcript), heard: strings.TrimSpace(e.Answer), goesOn: e.Continued,
 		report: Report{
 			Stages: durations(e.Stages), Shares: durations(e.Shares), Marks: durations(e.Marks),
-			Total: milliseconds(e.Total), Verdict: e.Verdict, Blame: e.Blame, Guesses: e.Guesses,
+			Total: milliseconds(e.Total), Verdict: e.Verdict, Blame: e.Blame, Guesses: e.Guesses, Actions: actions,
 		},
 	}
 }

@@ -30,9 +30,17 @@ type Report struct {
 	Shares  map[string]time.Duration // What each may take. It is empty where the server does not tell.
 	Marks   map[string]time.Duration // What happened when, since the last voiced sample.
 	Total   time.Duration            // From the last voiced sample to the first audible one that left.
-	Verdict string                   // "met", "masked" or "over".
-	Blame   string                   // The stage that took too long, or empty.
+	Verdict string                   // "met", "masked", "over" or "failed"; empty where nothing was spoken.
+	Blame   string                   // The stage that took too long or failed, or empty.
+	Actions []Action                 // What the server did because a stage was late.
 	Guesses Guesses
+}
+
+// Action is something that the server did because a stage was late.
+type Action struct {
+	Stage string        // That was late.
+	Kind  string        // Such as "opener".
+	At    time.Duration // Since the last voiced sample.
 }
 
 // Guesses are the answers that the server began before it was certain that the caller was done.

@@ -37,7 +37,14 @@ type serverEvent struct {
 	Shares    map[string]float64 `json:"shares_ms"`
 	Marks     map[string]float64 `json:"marks_ms"`
 	Total     float64            `json:"total_ms"`
+	Actions   []serverAction     `json:"actions"`
 	Guesses   Guesses            `json:"guesses"`
+}
+
+type serverAction struct {
+	Stage string  `json:"stage"`
+	Kind  string  `json:"kind"`
+	At    float64 `json:"at_ms"`
 }
 
 type serverResponse struct {

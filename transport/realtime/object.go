@@ -123,11 +123,15 @@ func report(out transport.TurnReport) fields {
 	for _, s := range budget.Stages {
 		shares[string(s)] = ms(out.Report.Plan.Share(s))
 	}
+	actions := make([]fields, 0, len(out.Report.Actions))
+	for _, a := range out.Report.Actions {
+		actions = append(actions, fields{"stage": a.Stage, "kind": a.Kind, "at_ms": ms(a.At)})
+	}
 	return fields{
 		"response_id": out.Response, "item_ids": append([]string{}, out.Items...), "transcript": out.Transcript, "answer": out.Answer,
 		"calls":     append([]string{}, out.Calls...),
 		"continued": out.Continued, "guesses": fields{"tries": out.Guesses.Tries, "stood": out.Guesses.Stood, "wasted_tokens": out.Guesses.Wasted},
-		"verdict": out.Report.Verdict, "blame": out.Report.Blame,
+		"verdict": out.Report.Verdict, "blame": out.Report.Blame, "actions": actions,
 		"stages_ms": stages, "total_ms": ms(out.Report.Total), "marks_ms": marks, "shares_ms": shares,
 	}
 }
