@@ -64,6 +64,7 @@ func (s *Session) write(ctx context.Context, model llm.Generator, settings trans
 // compose has the model write d.
 func (s *Session) compose(ctx context.Context, model llm.Generator, d *draft, r llm.Request, settings transport.Settings) (outcome, error) {
 	var c clauser
+	var round circles
 	var began time.Time
 	o := outcome{status: transport.Completed}
 	said := false // Something, or a tool was called.
@@ -102,6 +103,14 @@ func (s *Session) compose(ctx context.Context, model llm.Generator, d *draft, r 
 				return o, err
 			}
 			continue
+		}
+		if circle, whole := round.push(p.Text); circle && !settings.Written {
+			if whole {
+				return o, errCircle
+			}
+			o.usage.Finish = llm.FinishLength // what was said before it may do
+			o.usage.Output = int(d.tokens.Load())
+			break
 		}
 		for _, text := range c.push(p.Text) {
 			if err := hand(text); err != nil {

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -58,6 +59,9 @@ func (s *Session) hear(item string, from int64, settings transport.Settings) *he
 		Every:    every,
 		Language: settings.Language, Prompt: settings.Vocabulary,
 		Heard: func(y stt.Hypothesis) {
+			if !sensible(y.Text, y.Speech) {
+				return
+			}
 			h.newest.Store(&y)
 			h.mu.Lock()
 			if len(h.traced) < mostHeard {
@@ -80,6 +84,27 @@ func (h *hearing) known() (stt.Hypothesis, bool) {
 		return stt.Hypothesis{}, false
 	}
 	return *y, true
+}
+
+// certain returns the newest hypothesis where it says something for certain, whatever the recogniser finds in the end: its stable part
+// has grown word by word, as speech does. What is invented in noise comes at once, and stays as it is or changes.
+func (h *hearing) certain() (y stt.Hypothesis, ok bool) {
+	const grown, least = 2, 3 // steps; words
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	steps, stable := 0, ""
+	for _, t := range h.traced {
+		if s := t.Text[:t.Stable]; len(s) > len(stable) && strings.HasPrefix(s, stable) {
+			if stable != "" {
+				steps++
+			}
+			stable = s
+		} else if s != stable {
+			steps, stable = 0, s
+		}
+		y = t.Hypothesis
+	}
+	return y, steps >= grown && len(words(stable)) >= least
 }
 
 // feed gives the recogniser what is new on the call's tape.

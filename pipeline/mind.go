@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"riposte/budget"
 	"riposte/budget/trace"
@@ -91,7 +90,8 @@ func (m *mind) listenTo(ctx context.Context, t *turn) (failed, err error) {
 }
 
 // heard waits for the words of a turn and the length of their sound. When the recogniser's share has run out, what it last
-// thought has to do, if that takes in all of the turn: a syllable less may be a word less.
+// thought has to do, if that takes in all of the turn: a syllable less may be a word less. It has to do as well where the recogniser
+// loses in the end what it was sure of.
 func (m *mind) heard(ctx context.Context, t *turn) (text string, speech time.Duration, err error) {
 	h := t.hearing
 	due, stalled := time.NewTimer(time.Until(t.clock.Due(t.settings.Plan, budget.STT))), time.NewTimer(m.limits.Stall)
@@ -100,8 +100,12 @@ func (m *mind) heard(ctx context.Context, t *turn) (text string, speech time.Dur
 	for {
 		select {
 		case <-h.done:
-			if h.err == nil && !utf8.ValidString(h.transcript.Text) {
+			if h.err == nil && !sensible(h.transcript.Text, h.transcript.Speech) {
 				return "", 0, fmt.Errorf("%w: %.40q", errGarbage, h.transcript.Text)
+			}
+			if y, ok := h.of.certain(); ok && h.err == nil && h.transcript.Text == "" && !t.settings.Plan.Observe {
+				t.clock.Act(budget.STT, budget.BestHypothesis, time.Now())
+				return y.Text, y.Speech, nil
 			}
 			return h.transcript.Text, h.transcript.Speech, h.err
 		case <-ctx.Done():
@@ -121,10 +125,8 @@ func (m *mind) heard(ctx context.Context, t *turn) (text string, speech time.Dur
 	}
 }
 
-var (
-	errStalled = errors.New("the engine stalled")                 // It was waited for in vain.
-	errGarbage = errors.New("the recogniser's words are no text") // Not UTF-8.
-)
+// errStalled says that an engine was waited for in vain.
+var errStalled = errors.New("the engine stalled")
 
 // settle waits until the conversation holds what was heard of the last answer.
 func (m *mind) settle(ctx context.Context) error {

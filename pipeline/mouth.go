@@ -68,8 +68,12 @@ func (m *mouth) say(c clause) {
 	if c.voice != nil {
 		sound = c.voice.all(ctx)
 	}
+	sane := sanity{rate: m.voice.Rate()}
 	for pcm, err := range sound {
 		stalled.Stop() // who takes the sound may be slow
+		if err == nil {
+			err = sane.check(pcm)
+		}
 		if c.voice != nil {
 			for _, w := range c.voice.places() {
 				m.place(w)

@@ -244,9 +244,6 @@ func (p *player) wait(t *turn, d time.Duration) bool {
 	}
 }
 
-// errSilence says that the voice spoke and could not be heard.
-var errSilence = errors.New("the voice made nothing but silence")
-
 // finish ends an answer, once it was heard or is no longer wanted, and reports on its turn.
 func (p *player) finish(ctx context.Context, t *turn, o outcome) error {
 	defer close(t.settled)
