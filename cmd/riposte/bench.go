@@ -15,6 +15,7 @@ type benchCmd struct {
 	TTS      benchTTSCmd      `cmd:"" name:"tts" help:"Let the voice speak fixed sentences, and measure how soon it is heard and how its sound fits together."`
 	Endpoint benchEndpointCmd `cmd:"" help:"Find when turns of recorded speech are taken to be over, by silence, sound, words and model."`
 	BargeIn  benchBargeInCmd  `cmd:"" name:"bargein" help:"Speak, cough and be silent over answers, with and without an echo of them, and measure whether they make way, go on, and are remembered as they were heard."`
+	Faults   benchFaultsCmd   `cmd:"" help:"Give each engine faults, one at a time, and measure when callers hear something, what it is, and whether the right stage is blamed."`
 	Calls    benchCallsCmd    `cmd:"" help:"Hold many conversations at once, more than there is room for if you like, and measure what becomes of them."`
 	Traces   benchTracesCmd   `cmd:"" help:"Keep many turns, and measure how soon they are listed, found and counted, and what keeping them costs."`
 	Turns    benchTurnsCmd    `cmd:"" help:"Hold a conversation with recorded speech and measure every turn at the caller."`

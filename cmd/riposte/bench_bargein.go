@@ -84,7 +84,7 @@ func (c *benchBargeInCmd) Run(ctx context.Context, k *kong.Context) error {
 	}
 	if c.URL == "" {
 		s := newService(&c.settings, c.logger())
-		s.overhear = func(v tts.Synthesizer) tts.Synthesizer {
+		s.around.tts = func(v tts.Synthesizer) tts.Synthesizer {
 			b.Voice = &bench.Overheard{Synthesizer: v}
 			return b.Voice
 		}

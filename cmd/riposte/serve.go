@@ -14,6 +14,7 @@ import (
 	"riposte/budget/trace"
 	"riposte/llm"
 	"riposte/pipeline"
+	"riposte/stt"
 	"riposte/transport"
 	"riposte/transport/realtime"
 	"riposte/tts"
@@ -41,7 +42,9 @@ type service struct {
 	settings  *settings
 	log       *slog.Logger
 	engines   *engines
-	overhear  func(tts.Synthesizer) tts.Synthesizer // What stands before the voice, for benches; nil for nothing.
+	around    around
+	ear       stt.Recognizer // The engines that calls use: what stands before those that were opened.
+	model     llm.Generator
 	voice     tts.Synthesizer
 	phrases   *tts.Phrasebook // What is at hand in it.
 	traces    trace.Sinks     // What is told of calls and turns.
@@ -51,6 +54,21 @@ type service struct {
 	status    web.Status
 	drain     chan struct{}
 	calls     sync.WaitGroup
+}
+
+// around makes what stands before engines, for benches. Where a field is nil nothing does.
+type around struct {
+	stt func(stt.Recognizer) stt.Recognizer
+	llm func(llm.Generator) llm.Generator // The hedge not included.
+	tts func(tts.Synthesizer) tts.Synthesizer
+}
+
+// behind returns what stands before an engine.
+func behind[E any](before func(E) E, engine E) E {
+	if before == nil {
+		return engine
+	}
+	return before(engine)
 }
 
 func newService(s *settings, log *slog.Logger) *service {
@@ -100,10 +118,8 @@ func (s *service) serve(ctx context.Context, listener net.Listener, ready func()
 	defer s.engines.close()
 	s.engines.cores.Queue = s.queues.executor
 	s.telemetry.cores.Store(s.engines.cores)
-	s.voice = s.engines.tts
-	if s.overhear != nil {
-		s.voice = s.overhear(s.voice)
-	}
+	s.ear, s.model = behind(s.around.stt, stt.Recognizer(s.engines.stt)), behind(s.around.llm, llm.Generator(s.engines.llm))
+	s.voice = behind(s.around.tts, tts.Synthesizer(s.engines.tts))
 	s.status.Set(web.Ready)
 	s.log.Info("ready", "realtime", "ws://"+listener.Addr().String()+"/v1/realtime", "after", time.Since(began).Round(time.Millisecond))
 	rehearsal, stop := context.WithCancel(ctx)
@@ -186,7 +202,7 @@ func (s *service) hold(ctx context.Context, call transport.Call, settings transp
 		hedge = s.engines.hedge
 	}
 	session := pipeline.Session{
-		Call: call, Settings: settings, VAD: vad, Turns: end, STT: s.engines.stt, LLM: s.engines.llm, Hedge: hedge, TTS: s.voice,
+		Call: call, Settings: settings, VAD: vad, Turns: end, STT: s.ear, LLM: s.model, Hedge: hedge, TTS: s.voice,
 		Limits: s.settings.limits(), Apology: s.settings.Talk.Apology, Echo: s.settings.Talk.Echo,
 		Greeting: pipeline.Greeting{Text: s.settings.Talk.Greeting, Firm: s.settings.Talk.Firm},
 		Silence:  pipeline.Silence{After: s.settings.Talk.Idle, Prompts: lines(s.settings.Talk.Prompts)},

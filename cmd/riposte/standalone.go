@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"time"
 )
 
 // standalone starts a service of its own, which only this process calls, and returns where it is. stop ends it and waits
@@ -31,4 +32,21 @@ func (s *service) alone(ctx context.Context) (url string, stop func() error, err
 		return "", nil, fmt.Errorf("standalone service: %w", err)
 	}
 	return "ws://" + listener.Addr().String(), func() error { cancel(); return <-ended }, nil
+}
+
+// rehearsed waits until the phrases that must be at hand are. The error says which is not.
+func (s *service) rehearsed(ctx context.Context) error {
+	const patience = 30 * time.Second
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("not spoken within %v", patience))
+	defer cancel()
+	for _, text := range append(lines(s.settings.Talk.Openers), s.settings.Talk.Apology) {
+		for _, ok := s.phrases.Phrase(text); !ok && text != ""; _, ok = s.phrases.Phrase(text) {
+			select {
+			case <-time.After(50 * time.Millisecond):
+			case <-ctx.Done():
+				return fmt.Errorf("the phrase %q: %w", text, context.Cause(ctx))
+			}
+		}
+	}
+	return nil
 }

@@ -1,0 +1,69 @@
+package bench
+
+import (
+	"context"
+
+	"riposte/budget"
+	"riposte/stt"
+)
+
+// Ear returns a recogniser that has the injector's faults. One that hangs or fails makes no hypotheses either; one that is late
+// makes them as ever, since they are made while the caller talks.
+func (i *Injector) Ear(r stt.Recognizer) stt.Recognizer { return faultyEar{r, i} }
+
+type faultyEar struct {
+	stt.Recognizer
+	faults *Injector
+}
+
+// Listen listens as the recogniser does.
+func (e faultyEar) Listen(o stt.Options) stt.Stream {
+	if heard := o.Heard; heard != nil {
+		o.Heard = func(h stt.Hypothesis) {
+			switch kind, what := e.faults.now(budget.STT); {
+			case kind == Hanging || kind == Failing:
+				return
+			case kind == Garbage && what != Lost:
+				h.Text = garble(h.Text, what)
+				h.Stable = 0
+			}
+			heard(h)
+		}
+	}
+	return faultyStream{e.Recognizer.Listen(o), e.faults}
+}
+
+type faultyStream struct {
+	stt.Stream
+	faults *Injector
+}
+
+// Finish finishes as the stream does.
+func (s faultyStream) Finish(ctx context.Context, u budget.Urgency) (stt.Transcript, error) {
+	kind, what := s.faults.strike(budget.STT)
+	if kind == Hanging || kind == Failing {
+		return stt.Transcript{}, s.faults.stumble(ctx, kind)
+	}
+	t, err := s.Stream.Finish(ctx, u)
+	if err != nil {
+		return t, err
+	}
+	if kind == Garbage {
+		t.Text, t.Closed = garble(t.Text, what), 0
+	}
+	return t, s.faults.stumble(ctx, kind)
+}
+
+// loopWords is how many words a recogniser that is caught in a loop brings: as many as Whisper's text has room for.
+const loopWords = 200
+
+// garble returns what is left of a text.
+func garble(text string, what Rubbish) string {
+	switch what {
+	case Loop:
+		return circle(loopWords)
+	case Lost:
+		return ""
+	}
+	return "\xff\xfe\x00" + text[:len(text)/2] + "\x80"
+}
