@@ -9,6 +9,7 @@ import (
 
 // Settings are how one call is to be held. A wire fills in what its caller asked for over the service's own.
 type Settings struct {
+	Route        string // By which the call came; the pipeline only hands it back.
 	Instructions string
 	Language     string // ISO 639-1 of what the caller speaks; empty lets the recogniser find out.
 	Vocabulary   string // Words that are likely in what the caller says.

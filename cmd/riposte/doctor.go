@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,6 +73,7 @@ func (c *doctorCmd) examine(ctx context.Context) func(yield func(finding) bool) 
 			},
 			cpuFinding,
 			func() finding { return portFinding(c.Listen) },
+			func() finding { return routesFinding(&c.settings) },
 			func() finding { return pathFinding("whisper.cpp", store.Whisper) },
 			func() finding {
 				return pathFinding("llama.cpp", func() (string, error) { return store.LlamaDir(gpu) })
@@ -158,4 +161,10 @@ func resamplerFinding() finding {
 func pathFinding(what string, find func() (string, error)) finding {
 	path, err := find()
 	return finding{what: what, detail: path, err: err}
+}
+
+// routesFinding says whether the routes' files can be used.
+func routesFinding(s *settings) finding {
+	routes, err := s.openRoutes()
+	return finding{what: "routes", detail: strings.Join(slices.Sorted(maps.Keys(routes)), ", "), err: err}
 }

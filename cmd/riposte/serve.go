@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"riposte/audio"
 	"riposte/budget"
 	"riposte/budget/trace"
 	"riposte/llm"
@@ -45,11 +46,13 @@ type service struct {
 	around    around
 	ear       stt.Recognizer // The engines that calls use: what stands before those that were opened.
 	model     llm.Generator
+	vad       func() (voiceActivity, error) // Makes one for a call.
 	voice     tts.Synthesizer
 	phrases   *tts.Phrasebook // What is at hand in it.
 	traces    trace.Sinks     // What is told of calls and turns.
 	telemetry telemetry
 	queues    queues
+	routes    map[string]*route // By their names, the default one included.
 	admission budget.Admission
 	status    web.Status
 	drain     chan struct{}
@@ -71,6 +74,12 @@ func behind[E any](before func(E) E, engine E) E {
 	return before(engine)
 }
 
+// voiceActivity notices when the caller of one call speaks.
+type voiceActivity interface {
+	audio.VAD
+	Close() error
+}
+
 func newService(s *settings, log *slog.Logger) *service {
 	service := &service{settings: s, log: log, drain: make(chan struct{}), queues: s.queues()}
 	service.admission = budget.Admission{
@@ -86,6 +95,10 @@ func (s *service) serve(ctx context.Context, listener net.Listener, ready func()
 	held, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
 
+	var err error
+	if s.routes, err = s.settings.openRoutes(); err != nil {
+		return errors.Join(err, listener.Close())
+	}
 	flush, err := s.openTelemetry(ctx)
 	if err != nil {
 		return errors.Join(err, listener.Close())
@@ -94,11 +107,7 @@ func (s *service) serve(ctx context.Context, listener net.Listener, ready func()
 
 	page, shut := s.openPage()
 	defer shut()
-	calls := &realtime.Server{
-		Hold: s.hold, Admit: s.admitCounted, Defaults: s.settings.call(), Model: s.settings.LLM.Model, Voice: s.settings.TTS.Voice,
-		Language: func(code string) bool { return s.engines.stt.Knows(code) }, // asked by calls only, so after loading
-		Origins:  s.settings.Origins, Limits: s.settings.wire(), Log: s.log, Queue: s.queues.events,
-	}
+	calls := s.wire()
 	server := &http.Server{
 		Handler:           s.telling(web.WithTraces(web.Routes(&s.status, calls), page)),
 		BaseContext:       func(net.Listener) context.Context { return held },
@@ -116,17 +125,21 @@ func (s *service) serve(ctx context.Context, listener net.Listener, ready func()
 		return err
 	}
 	defer s.engines.close()
+	if err := hears(s.routes, s.engines.stt.Knows); err != nil {
+		return err
+	}
 	s.engines.cores.Queue = s.queues.executor
 	s.telemetry.cores.Store(s.engines.cores)
 	s.ear, s.model = behind(s.around.stt, stt.Recognizer(s.engines.stt)), behind(s.around.llm, llm.Generator(s.engines.llm))
 	s.voice = behind(s.around.tts, tts.Synthesizer(s.engines.tts))
+	s.vad = func() (voiceActivity, error) { return s.engines.vad.New() }
 	s.status.Set(web.Ready)
 	s.log.Info("ready", "realtime", "ws://"+listener.Addr().String()+"/v1/realtime", "after", time.Since(began).Round(time.Millisecond))
 	rehearsal, stop := context.WithCancel(ctx)
 	var rehearsed sync.WaitGroup
 	s.phrases = &tts.Phrasebook{Voice: s.voice}
 	rehearsed.Go(func() {
-		if err := s.phrases.Learn(rehearsal, append(lines(s.settings.Talk.Openers), s.settings.Talk.Apology)...); err != nil && rehearsal.Err() == nil {
+		if err := s.phrases.Learn(rehearsal, s.toLearn()...); err != nil && rehearsal.Err() == nil {
 			s.log.Warn("a late answer will not be opened", "err", err)
 		}
 	})
@@ -149,6 +162,15 @@ func (s *service) serve(ctx context.Context, listener net.Listener, ready func()
 	s.calls.Wait()
 	s.log.Info("stopped")
 	return nil
+}
+
+// wire returns what takes calls.
+func (s *service) wire() *realtime.Server {
+	return &realtime.Server{
+		Hold: s.hold, Admit: s.admitCounted, Defaults: s.settings.call(), Routes: beginnings(s.routes), Model: s.settings.LLM.Model, Voice: s.settings.TTS.Voice,
+		Language: func(code string) bool { return s.engines.stt.Knows(code) }, // asked by calls only, so after loading
+		Origins:  s.settings.Origins, Limits: s.settings.wire(), Log: s.log, Queue: s.queues.events,
+	}
 }
 
 // admit takes a place for a call.
@@ -186,9 +208,10 @@ func (s *service) afford() error {
 
 // hold holds one call.
 func (s *service) hold(ctx context.Context, call transport.Call, settings transport.Settings) (err error) {
-	ctx, record := s.begin(ctx, call)
+	name, set := s.route(settings)
+	ctx, record := s.begin(ctx, call, name)
 	defer func() { record.end(err) }()
-	vad, err := s.engines.vad.New()
+	vad, err := s.vad()
 	if err != nil {
 		return err
 	}
@@ -203,10 +226,10 @@ func (s *service) hold(ctx context.Context, call transport.Call, settings transp
 	}
 	session := pipeline.Session{
 		Call: call, Settings: settings, VAD: vad, Turns: end, STT: s.ear, LLM: s.model, Hedge: hedge, TTS: s.voice,
-		Limits: s.settings.limits(), Apology: s.settings.Talk.Apology, Echo: s.settings.Talk.Echo,
-		Greeting: pipeline.Greeting{Text: s.settings.Talk.Greeting, Firm: s.settings.Talk.Firm},
-		Silence:  pipeline.Silence{After: s.settings.Talk.Idle, Prompts: lines(s.settings.Talk.Prompts)},
-		Openers:  lines(s.settings.Talk.Openers), Phrases: s.phrases,
+		Limits: set.limits(), Apology: set.Talk.Apology, Echo: set.Talk.Echo,
+		Greeting: pipeline.Greeting{Text: set.Talk.Greeting, Firm: set.Talk.Firm},
+		Silence:  pipeline.Silence{After: set.Talk.Idle, Prompts: lines(set.Talk.Prompts)},
+		Openers:  lines(set.Talk.Openers), Phrases: s.phrases,
 		Drain: s.drain, Log: s.log, Strain: s.admission.Strain, Record: s.settings.Trace.Record, Queues: s.queues.calls,
 		Trace: func(t trace.Turn) {
 			s.admission.TurnEnded(t.Report, s.status.Calls())

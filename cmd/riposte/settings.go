@@ -28,6 +28,7 @@ type settings struct {
 
 	Listen  string   `default:"127.0.0.1:8080" help:"Address to serve on. Only this machine can reach the default." group:"service"`
 	Origins []string `placeholder:"ORIGIN" help:"Web pages of these origins may connect, besides our own; * is any." group:"service"`
+	Routes  []string `placeholder:"NAME=FILE" help:"Routes: names by which calls ask for settings of their own (?route=NAME, or ?model=NAME), each with a file of them, like a config file but only with what may differ from call to call: talk, budget, and of llm, stt and tts what is no engine's." group:"service"`
 	Cores   int      `default:"0" help:"Cores that the engines share; 0 is all. What else the service does takes a few percent of one." group:"service"`
 	Ahead   float64  `default:"0.5" help:"Part of the cores' time that work on answers may take that may turn out not to be wanted, over some ten seconds: 0 to 1." group:"service"`
 	Cache   string   `placeholder:"DIR" help:"Folder of native libraries and models. Empty means $XDG_CACHE_HOME/riposte or ~/.cache/riposte." group:"service"`

@@ -111,10 +111,10 @@ type record struct {
 	turns atomic.Int64
 }
 
-// begin tells the sinks that a call begins. The context that it returns says to remote engines what they work for.
-func (s *service) begin(ctx context.Context, c transport.Call) (context.Context, *record) {
+// begin tells the sinks that a call begins, by a route. The context that it returns says to remote engines what they work for.
+func (s *service) begin(ctx context.Context, c transport.Call, route string) (context.Context, *record) {
 	r := &record{Sinks: s.traces, call: trace.Call{
-		ID: c.ID(), Route: "default", Wire: "websocket", Version: version, Parent: trace.Parent(ctx), Began: time.Now(),
+		ID: c.ID(), Route: route, Wire: "websocket", Version: version, Parent: trace.Parent(ctx), Began: time.Now(),
 	}}
 	r.CallBegan(r.call)
 	if s.telemetry.spans != nil {

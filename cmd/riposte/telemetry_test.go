@@ -54,7 +54,7 @@ func TestCallsAreTold(t *testing.T) {
 	var sink told
 	s.traces = append(s.traces, &sink)
 	const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-	ctx, r := s.begin(trace.WithParent(t.Context(), parent), line{})
+	ctx, r := s.begin(trace.WithParent(t.Context(), parent), line{}, "sales")
 	r.TurnEnded(trace.Turn{ID: "resp_1", Status: "completed"})
 	r.TurnEnded(trace.Turn{ID: "resp_2", Status: "completed"})
 	r.end(transport.ErrSilent)
@@ -65,7 +65,7 @@ func TestCallsAreTold(t *testing.T) {
 	if len(sink.began) != 1 || sink.began[0].Parent != parent || sink.began[0].ID != "call_1" {
 		t.Errorf("began: %+v", sink.began)
 	}
-	if len(sink.turns) != 2 || sink.turns[0].Call != "call_1" || sink.turns[0].Route != "default" || sink.turns[0].Version != version {
+	if len(sink.turns) != 2 || sink.turns[0].Call != "call_1" || sink.turns[0].Route != "sales" || sink.turns[0].Version != version {
 		t.Errorf("turns: %+v", sink.turns)
 	}
 	if len(sink.ended) != 1 || sink.ended[0].Turns != 2 || sink.ended[0].Reason != "silent" || sink.ended[0].Ended.Before(sink.ended[0].Began) {
@@ -76,10 +76,10 @@ func TestCallsAreTold(t *testing.T) {
 	}
 	page := get("/metrics")
 	for _, want := range []string{
-		`riposte_calls_begun_total{route="default",wire="websocket"} 1`,
-		`riposte_calls_ended_total{reason="silent",route="default"} 1`,
+		`riposte_calls_begun_total{route="sales",wire="websocket"} 1`,
+		`riposte_calls_ended_total{reason="silent",route="sales"} 1`,
 		`riposte_calls_refused_total{reason="loading"} 1`,
-		`riposte_turns_total{blame="",route="default",verdict="none"} 2`,
+		`riposte_turns_total{blame="",route="sales",verdict="none"} 2`,
 		"riposte_calls 0", "riposte_calls_limit 8", "riposte_executor_queue_seconds 0", "riposte_turn_budget_seconds 0.89",
 	} {
 		if !strings.Contains(page, want+"\n") {
@@ -91,7 +91,7 @@ func TestCallsAreTold(t *testing.T) {
 // Where spans are sent, remote engines are told ours, and what is lost is in the metrics.
 func TestSpansAreSent(t *testing.T) {
 	s, get := telling(t, "--telemetry-otlp=http://127.0.0.1:1", "--telemetry-protocol=http", "--budget-llm=500ms")
-	ctx, r := s.begin(t.Context(), line{})
+	ctx, r := s.begin(t.Context(), line{}, defaultRoute)
 	defer r.end(nil)
 	tp := trace.Traceparent(trace.InTurn(ctx, "resp_1"), budget.LLM)
 	if id := r.call.TraceID(); len(tp) != 55 || tp[3:35] != hex.EncodeToString(id[:]) {

@@ -13,12 +13,13 @@ import (
 
 // call is one client on one line. It is a transport.Call.
 type call struct {
-	id     string
-	line   Line
-	tracks Tracks // Where sound goes; nil for events.
-	server *Server
-	limits Limits
-	end    context.CancelCauseFunc // Of the context in which the call is held.
+	id       string
+	line     Line
+	tracks   Tracks // Where sound goes; nil for events.
+	server   *Server
+	limits   Limits
+	defaults transport.Settings      // Of its route.
+	end      context.CancelCauseFunc // Of the context in which the call is held.
 
 	in   chan Incoming // What came, not read yet.
 	out  chan []byte   // What is to be sent. Closed when nobody sends any more.
@@ -40,7 +41,7 @@ func newCall(line Line, s *Server, o *Opening) *call {
 	c := &call{
 		id: o.ID, line: line, server: s, limits: limits,
 		in: make(chan Incoming), out: make(chan []byte, limits.Queue), gone: make(chan struct{}),
-		session: o.session,
+		session: o.session, defaults: o.defaults,
 	}
 	c.tracks, _ = line.(Tracks)
 	c.session.ExpiresAt = time.Now().Add(limits.Lifetime).Unix()
@@ -86,7 +87,7 @@ func (c *call) hold(ctx context.Context, hold func(context.Context, transport.Ca
 
 // settings returns what a session means for the pipeline on this line.
 func (c *call) settings(s session) transport.Settings {
-	out := s.settings(c.server.Defaults)
+	out := s.settings(c.defaults)
 	if c.tracks != nil {
 		out.Rate, out.Encoding = PCMRate, "audio/pcm"
 		out.Holds, out.Lead = true, c.tracks.Lead() // what is played is in the line's own hands

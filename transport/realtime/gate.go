@@ -15,6 +15,7 @@ import (
 
 // Guest is whoever may call.
 type Guest struct {
+	Route   string          // That the address names; empty for none.
 	Session json.RawMessage // What the client secret that was shown says the session is to be; nil for the service's own.
 	secret  bool            // A client secret was shown, and no key.
 }
@@ -33,6 +34,16 @@ func (s *Server) Enter(w http.ResponseWriter, r *http.Request) (Guest, error) {
 	if err := s.allow(w, r); err != nil {
 		return Guest{}, err
 	}
+	guest, err := s.identify(r)
+	if err != nil {
+		return Guest{}, err
+	}
+	guest.Route, err = s.routeOf(r)
+	return guest, err
+}
+
+// identify finds out who calls.
+func (s *Server) identify(r *http.Request) (Guest, error) {
 	shown := credential(r)
 	if strings.HasPrefix(shown, secretPrefix) {
 		session, err := s.secrets.read(shown, time.Now())

@@ -198,6 +198,6 @@ func FuzzSecret(f *testing.F) {
 		if valid < leastValid || valid > mostValid {
 			t.Fatalf("%q is valid for %v", text, valid)
 		}
-		_, _ = gated().open("", q.Session)
+		_, _ = gated().open("", "", q.Session)
 	})
 }

@@ -77,7 +77,7 @@ func TestSlowReader(t *testing.T) {
 				}
 				ended := map[*pipe]chan error{}
 				for _, p := range []*pipe{slow, quick} {
-					o, err := s.Open("")
+					o, err := s.Open(Guest{}, "")
 					if err != nil {
 						t.Fatal(err)
 					}

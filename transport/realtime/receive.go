@@ -92,7 +92,7 @@ func (c *call) inbound(ctx context.Context, e clientEvent, id string, at time.Ti
 // update changes the session and confirms the change.
 func (c *call) update(ctx context.Context, e *sessionUpdate) (transport.Inbound, error) {
 	c.mu.Lock()
-	next, err := c.session.update(e.Session, c.server.Defaults, c.server.Voice)
+	next, err := c.session.update(e.Session, c.defaults, c.server.Voice)
 	if err == nil {
 		err = c.server.hears(next)
 	}

@@ -141,7 +141,7 @@ func (s *Server) Issue(w http.ResponseWriter, r *http.Request) {
 		s.Refuse(w, err)
 		return
 	}
-	o, err := s.open("", q.Session) // what would be refused later is refused now, to whom it can be told
+	o, err := s.open(guest.Route, "", q.Session) // what would be refused later is refused now, to whom it can be told
 	if err != nil {
 		s.Refuse(w, err)
 		return

@@ -23,12 +23,13 @@ type Server struct {
 	Hold func(ctx context.Context, c transport.Call, s transport.Settings) error
 	// Admit takes a place for a call, or says why there is none: a *Refusal.
 	Admit    func() (release func(), err error)
-	Defaults transport.Settings     // What calls begin with.
-	Model    string                 // What clients are told answers them, unless they ask for another name.
-	Voice    string                 // The name of the voice.
-	Language func(code string) bool // Whether callers may speak it. nil takes any.
-	Origins  []string               // Pages of other origins that may connect; "*" is any.
-	Keys     []string               // One of them is asked of whoever calls. Without any, everybody may.
+	Defaults transport.Settings            // What calls begin with that come by no route.
+	Routes   map[string]transport.Settings // What those begin with that come by one, by its name.
+	Model    string                        // What clients are told answers them, unless they ask for another name.
+	Voice    string                        // The name of the voice.
+	Language func(code string) bool        // Whether callers may speak it. nil takes any.
+	Origins  []string                      // Pages of other origins that may connect; "*" is any.
+	Keys     []string                      // One of them is asked of whoever calls. Without any, everybody may.
 	Limits   Limits
 	Queue    *budget.Queue // Counts the events that wait to be written; nil is nobody.
 	Log      *slog.Logger
@@ -87,7 +88,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer release()
-	o, err := s.Open(r.URL.Query().Get("model"), guest.Session)
+	o, err := s.Open(guest, r.URL.Query().Get("model"), guest.Session)
 	if err != nil {
 		s.Refuse(w, err)
 		return
@@ -111,19 +112,21 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 type Opening struct {
 	ID      string // Of the call, and of its session on the wire.
 	session session
+
+	defaults transport.Settings // Of its route.
 }
 
 // Open makes ready a call that the model is asked for by a name, or by none, and whose session is to differ from the service's own as each of
 // the patches says that is not empty. Refuse knows the error. Languages are only known once a place for the call was taken.
-func (s *Server) Open(model string, patches ...json.RawMessage) (*Opening, error) {
-	o, err := s.open(model, patches...)
+func (s *Server) Open(guest Guest, model string, patches ...json.RawMessage) (*Opening, error) {
+	o, err := s.open(guest.Route, model, patches...)
 	if err == nil {
 		err = s.hears(o.session)
 	}
 	return o, err
 }
 
-func (s *Server) open(model string, patches ...json.RawMessage) (*Opening, error) {
+func (s *Server) open(route, model string, patches ...json.RawMessage) (*Opening, error) {
 	var asked struct {
 		Model string `json:"model"`
 	}
@@ -132,13 +135,14 @@ func (s *Server) open(model string, patches ...json.RawMessage) (*Opening, error
 			_ = json.Unmarshal(p, &asked) // update says what is wrong with it
 		}
 	}
-	o := &Opening{ID: "sess_" + rand.Text()}
-	o.session = newSession(o.ID, cmp.Or(model, asked.Model, s.Model), s.Voice, s.Defaults)
+	model = cmp.Or(model, asked.Model)
+	o := &Opening{ID: "sess_" + rand.Text(), defaults: s.begins(cmp.Or(route, model))}
+	o.session = newSession(o.ID, cmp.Or(model, s.Model), s.Voice, o.defaults)
 	for _, p := range patches {
 		if len(p) == 0 {
 			continue
 		}
-		next, err := o.session.update(p, s.Defaults, s.Voice)
+		next, err := o.session.update(p, o.defaults, s.Voice)
 		if err != nil {
 			return nil, err
 		}

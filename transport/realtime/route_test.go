@@ -1,0 +1,67 @@
+package realtime
+
+import (
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"riposte/transport"
+)
+
+// A call comes by the route that its address names, or else by the one that has the model's name.
+func TestRoutes(t *testing.T) {
+	sales, help := defaults(), defaults()
+	sales.Route, sales.Instructions = "sales", "Sell."
+	help.Route, help.Instructions = "help", "Help."
+	s := &Server{
+		Defaults: defaults(), Routes: map[string]transport.Settings{"sales": sales, "help": help}, Model: "m", Voice: "joe",
+		Limits: Limits{}, Log: slog.New(slog.DiscardHandler),
+	}
+	for _, tt := range []struct{ query, session, route, model, instructions string }{
+		{"", ``, "", "m", "Be brief."},
+		{"?route=", ``, "", "m", "Be brief."},
+		{"?route=sales", ``, "sales", "m", "Sell."},
+		{"?model=sales", ``, "sales", "sales", "Sell."},
+		{"?model=gpt", ``, "", "gpt", "Be brief."},
+		{"?route=sales&model=help", ``, "sales", "help", "Sell."},
+		{"?route=default&model=help", ``, "", "help", "Be brief."},
+		{"", `{"model": "help"}`, "help", "help", "Help."},
+		{"?route=sales", `{"model": "help", "instructions": "Sing."}`, "sales", "help", "Sing."},
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/v1/realtime"+tt.query, nil)
+		guest, err := s.Enter(httptest.NewRecorder(), r)
+		if err != nil {
+			t.Fatalf("%s: %v", tt.query, err)
+		}
+		o, err := s.Open(guest, r.URL.Query().Get("model"), json.RawMessage(tt.session))
+		if err != nil {
+			t.Fatalf("%s, %s: %v", tt.query, tt.session, err)
+		}
+		got := newCall(&pipe{}, s, o).settings(o.session)
+		if got.Route != tt.route || o.session.Model != tt.model || got.Instructions != tt.instructions {
+			t.Errorf("%s, %s: by %q, model %q, %q", tt.query, tt.session, got.Route, o.session.Model, got.Instructions)
+		}
+	}
+}
+
+// A route that there is not is refused before anything else is done for the call, and those that there are are named.
+func TestUnknownRoute(t *testing.T) {
+	s := &Server{
+		Routes: map[string]transport.Settings{"sales": {}, "help": {}}, Log: slog.New(slog.DiscardHandler),
+		Admit: func() (func(), error) { t.Error("a place was taken"); return func() {}, nil },
+	}
+	r := httptest.NewRequest(http.MethodGet, "/v1/realtime?route=nowhere", nil)
+	r.Header.Set("Connection", "Upgrade")
+	r.Header.Set("Upgrade", "websocket")
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	var refused struct{ Error struct{ Code, Message string } }
+	if err := json.NewDecoder(w.Body).Decode(&refused); err != nil {
+		t.Fatal(err)
+	}
+	if e := refused.Error; w.Code != http.StatusNotFound || e.Code != "unknown_route" || e.Message != `There is no route "nowhere". There are: default, help, sales.` {
+		t.Errorf("refused with %d, %+v", w.Code, e)
+	}
+}
