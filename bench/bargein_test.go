@@ -93,7 +93,7 @@ func TestBargeInOfBadServices(t *testing.T) {
 			return i.Unheld == 3 && i.Hold == Percentiles{} && i.Silence.P50 >= 500 && i.Silence.P99 <= 520 && i.HeardTextWrong == 0 // as the frame falls
 		}},
 		{"it believes that more was heard", &service{sloppy: 1}, Interruptions, func(r BargeInResult) bool {
-			return r.Interruptions.HeardTextWrong+r.Interruptions.HeardTextNear > 2 && r.HeardTextWrong > 0
+			return r.Interruptions.HeardTextWrong+r.Interruptions.HeardTextNear > 1 && r.HeardTextWrong > 0 // one may lie at the very end of a word
 		}},
 		{"it is slow to hold", &service{slow: 60 * msec}, Interruptions, func(r BargeInResult) bool {
 			return r.Hold.P50 == 80 && r.Silence.P95 == 80

@@ -210,7 +210,7 @@ func (b *Endpoint) silences(ctx context.Context, c Clip) ([]silence, error) {
 	var out []silence
 	var heard silence       // What the sound says of the silence under way,
 	var trail time.Duration // and how much of it lies in frames that are voiced.
-	silent := false
+	quiet := 0              // Silent frames in a row.
 	for from := 0; from+audio.VADFrame <= len(pcm); from += audio.VADFrame {
 		frame := pcm[from : from+audio.VADFrame]
 		p, err := vad.Speech(frame)
@@ -220,12 +220,14 @@ func (b *Endpoint) silences(ctx context.Context, c Clip) ([]silence, error) {
 		event := ends.Step(p, frame)
 		begin, end := max(0, int(ends.Start())-audio.Samples(300*time.Millisecond, audio.SpeechRate)), from+audio.VADFrame
 		since := audio.Duration(end-int(ends.LastVoiced()), audio.SpeechRate)
-		if ends.Talking() && !ends.Voiced() && !silent && (len(out) == 0 || out[len(out)-1].over) {
+		if quiet++; ends.Voiced() {
+			quiet = 0
+		}
+		if ends.Talking() && quiet == 2 && (len(out) == 0 || out[len(out)-1].over) {
 			if heard, err = b.listen(ctx, pcm[begin:end], since); err != nil {
 				return nil, err
 			}
 		}
-		silent = !ends.Voiced()
 		switch event {
 		case audio.Maybe:
 			s, err := b.read(ctx, heard, pcm[begin:end], since)
@@ -255,7 +257,7 @@ func (b *Endpoint) silences(ctx context.Context, c Clip) ([]silence, error) {
 // exact is how well a corpus knows where its clips' speech ends.
 const exact = 150 * time.Millisecond
 
-// listen has the sound model listen as a call does: at the first silent frame, which ends so long after the last voiced sample.
+// listen has the sound model listen as a call does: at the second silent frame, which ends so long after the last voiced sample.
 func (b *Endpoint) listen(ctx context.Context, speech audio.PCM, since time.Duration) (silence, error) {
 	var s silence
 	s.report.Signals.Fall = endpoint.FallOf(speech[:max(0, len(speech)-audio.Samples(since, audio.SpeechRate))], audio.SpeechRate)

@@ -59,6 +59,8 @@ func (s *scribbling) Write(p audio.PCM) {
 	s.o.Heard(stt.Hypothesis{Text: strings.Join(said, " "), Stable: stable})
 }
 
+func (s *scribbling) Hasten(budget.Urgency) {}
+
 func (s *scribbling) Finish(ctx context.Context, u budget.Urgency) (stt.Transcript, error) {
 	time.Sleep(s.scribe.close)
 	return stt.Transcript{Text: s.say}, s.err

@@ -148,6 +148,8 @@ func (s *scriptedStream) Write(pcm audio.PCM) {
 	}
 }
 
+func (s *scriptedStream) Hasten(budget.Urgency) {}
+
 func (s *scriptedStream) Finish(ctx context.Context, _ budget.Urgency) (stt.Transcript, error) {
 	s.mu.Lock()
 	heard := stt.Transcript{Text: strings.Join(s.tally.words(heardWord), " "), Speech: audio.Duration(s.samples, rate), Closed: closed}

@@ -19,16 +19,23 @@ type ending struct {
 	guess    *guess    // nil where there will be no answer, or where it cannot be begun yet.
 }
 
-// suspect looks for evidence that the turn is over from the first silent frame on, two frames before an ending begins: by then
-// as much of the end is heard as tells it, and the answer is there when the closing pass wants all the cores. Speech makes it
-// void.
+// suspect begins what does not take long and may turn out to be of use as soon as the caller falls silent, before an ending begins: at
+// the first silent frame the recogniser's pass that may be the closing one, and at the second, behind it, the search in the sound for
+// evidence that the turn is over. Only once in five seconds does somebody who goes on speaking have such a frame, so little is done in
+// vain. Speech makes the evidence void; the pass has then made a hypothesis.
 func (l *listener) suspect() {
 	switch {
 	case l.ear.ends.Voiced():
 		l.evidence.stop()
-		l.evidence = nil
-	case l.evidence == nil && l.ending == nil && l.challenge == nil && l.ear.ends.Talking() && l.settings.Detection.Silence == 0:
-		l.evidence = l.gather(l.ctx, l.ear.speech(), l.ear.silence())
+		l.evidence, l.quiet = nil, 0
+	case l.ending == nil && l.ear.ends.Talking():
+		l.quiet++
+		if l.quiet == 1 && l.hearing != nil && l.strain() < budget.FewPartials {
+			l.hearing.stream.Hasten(budget.Urgency{Deadline: l.due(budget.STT)})
+		}
+		if l.quiet == 2 && l.challenge == nil && l.settings.Detection.Silence == 0 {
+			l.evidence = l.gather(l.ctx, l.ear.speech(), l.ear.silence())
+		}
 	}
 }
 

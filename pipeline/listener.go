@@ -30,6 +30,7 @@ type listener struct {
 	hearing  *hearing    // the same, as it is heard,
 	ending   *ending     // and what is begun when it may be over.
 	evidence *evidence   // What is known of a silence that is no ending yet; nil while the caller speaks.
+	quiet    int         // Silent frames in a row, before an ending begins.
 	spent    speculation // What earlier endings have cost.
 	spoke    int64       // Where it began, the padding before it included, for the caller's side.
 

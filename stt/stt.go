@@ -21,6 +21,9 @@ type Stream interface {
 	// Write adds sound, which is mono at audio.SpeechRate and is copied. It never waits. When as much is written as a
 	// hypothesis needs, one is made in the background.
 	Write(speech audio.PCM)
+	// Hasten says that the talker has just fallen silent, perhaps for good: what was written until now is made a hypothesis at once,
+	// as urgently as u says, unless it is one. It never waits.
+	Hasten(u budget.Urgency)
 	// Finish returns what was said in all that was written before it was called, reusing what is known already. A
 	// transcript without text and without an error means that nobody said anything. When ctx ends, Finish returns its cause
 	// within 50 ms. The caller may turn out to go on: then more can be written, and Finish be called again.

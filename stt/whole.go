@@ -29,6 +29,9 @@ func (w *whole) Write(speech audio.PCM) {
 	w.speech = append(w.speech, speech...)
 }
 
+// Hasten makes no hypothesis: there are none.
+func (w *whole) Hasten(budget.Urgency) {}
+
 func (w *whole) Finish(ctx context.Context, _ budget.Urgency) (Transcript, error) {
 	w.mu.Lock()
 	speech := w.speech[:len(w.speech):len(w.speech)] // what is written later goes elsewhere

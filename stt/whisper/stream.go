@@ -52,11 +52,12 @@ type stream struct {
 
 // hearing is one pass over the tail, and what it brought.
 type hearing struct {
-	samples int // So many at the beginning of the tail are heard.
+	samples int // So many at the beginning of the tail are heard. Guarded by mu.
 	saying
 	text  string       // Of all of the stream, what is committed included.
 	begun atomic.Int64 // When the first of it began to be heard, in Unix nanoseconds; 0 while it waits.
 	stop  context.CancelFunc
+	hasty bool // It may well be the closing pass.
 }
 
 // known is what a pass has brought.
@@ -101,12 +102,45 @@ func (s *stream) Write(speech audio.PCM) {
 	}
 	ctx, stop := context.WithCancel(s.life)
 	h := &hearing{samples: len(s.tail), stop: stop}
-	if !s.e.start(func() { s.suppose(ctx, h) }) {
+	if !s.e.start(func() { s.suppose(ctx, h, budget.Urgency{Class: budget.Partial, Deadline: time.Now().Add(patience)}) }) {
 		<-s.turn
 		stop()
 		return
 	}
 	s.running, s.asked = h, n
+}
+
+// Hasten begins a hypothesis that Finish can take for the transcript, in place of one that lacks what was said last.
+func (s *stream) Hasten(u budget.Urgency) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.o.Heard == nil || s.gone+len(s.tail) < early || s.heardAll() {
+		return
+	}
+	if r := s.running; r != nil {
+		if s.level.voiced <= r.samples {
+			return
+		}
+		r.stop()
+	}
+	s.e.start(func() {
+		select {
+		case s.turn <- struct{}{}:
+		case <-s.life.Done():
+			return
+		}
+		s.mu.Lock()
+		if s.closed || s.heardAll() { // The closing pass was faster.
+			s.mu.Unlock()
+			<-s.turn
+			return
+		}
+		ctx, stop := context.WithCancel(s.life)
+		h := &hearing{samples: len(s.tail), stop: stop, hasty: true}
+		s.running, s.asked = h, s.gone+len(s.tail)
+		s.mu.Unlock()
+		s.suppose(ctx, h, u)
+	})
 }
 
 // heardAll reports whether nothing loud has come since the last pass, or at all. mu is held.
@@ -118,12 +152,11 @@ func (s *stream) text(words string) string {
 }
 
 // suppose makes a hypothesis and delivers it. It gives the turn back.
-func (s *stream) suppose(ctx context.Context, h *hearing) {
+func (s *stream) suppose(ctx context.Context, h *hearing, u budget.Urgency) {
 	s.mu.Lock()
 	before := s.last.text
 	s.mu.Unlock()
-	deadline := time.Now().Add(patience)
-	err := s.hear(ctx, budget.Urgency{Class: budget.Partial, Deadline: deadline}, h)
+	err := s.hear(ctx, u, h)
 	s.mu.Lock()
 	s.running = nil
 	s.mu.Unlock()
@@ -229,7 +262,7 @@ func (s *stream) hear(ctx context.Context, u budget.Urgency, h *hearing) error {
 		o := s.o
 		o.Language = s.language
 		job := budget.Job{Urgency: u, Kind: "stt", Size: float64(l.fit(n)), Threads: s.e.Threads}
-		if u.Class != budget.Awaited {
+		if u.Class != budget.Awaited && !h.hasty {
 			job.Threads = 1 // The other cores are for those who are waited for.
 		}
 		var said saying
@@ -244,18 +277,17 @@ func (s *stream) hear(ctx context.Context, u budget.Urgency, h *hearing) error {
 		if err != nil {
 			return err
 		}
-		if n == len(samples) {
-			h.samples, h.saying = n, said
-			break
+		if n < len(samples) {
+			s.commit(n, said)
+			samples, draft = samples[n:], after(draft, said.tokens)
+			continue
 		}
-		s.commit(n, said)
-		samples, draft = samples[n:], after(draft, said.tokens)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		h.samples, h.saying, h.text = n, said, s.text(said.text)
+		s.last = known{h.samples, h.saying, h.text}
+		return nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	h.text = s.text(h.saying.text)
-	s.last = known{h.samples, h.saying, h.text}
-	return nil
 }
 
 // commit takes the first n samples of the tail for heard. The caller holds the turn.

@@ -389,3 +389,60 @@ func TestSpectrum(t *testing.T) {
 		t.Error("grown and made at once are not the same")
 	}
 }
+
+// TestHasten makes a hypothesis when the talker falls silent, which the closing pass takes as it is; what is said afterwards is heard
+// all the same, and where there is nothing new nothing is done.
+func TestHasten(t *testing.T) {
+	e := open(t, &Engine{Executor: &budget.Executor{}})
+	speech := clip(t, "testdata/lj_0008.flac")
+	var d diary
+	s := e.Listen(stt.Options{Heard: d.note, Every: time.Hour}) // no hypothesis but those that are asked for
+	defer s.Close()
+	idle := func() {
+		t.Helper()
+		for range 1000 {
+			s.(*stream).mu.Lock()
+			done := s.(*stream).heardAll()
+			s.(*stream).mu.Unlock()
+			if done {
+				turn := s.(*stream).turn
+				turn <- struct{}{}
+				<-turn
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		t.Fatal("the hypothesis does not come")
+	}
+	s.Hasten(budget.Urgency{}) // nothing to hear yet
+	s.Write(speech)
+	first := len(d.read())
+	s.Hasten(budget.Urgency{})
+	s.Hasten(budget.Urgency{}) // the one under way has heard it all
+	idle()
+	if n := len(d.read()); n-first > 1 || n == 0 {
+		t.Fatalf("%d hypotheses of one silence", n)
+	}
+	s.Write(make(audio.PCM, audio.SpeechRate/10))
+	jobs := e.Executor.Load().Counts
+	text := finish(t, s)
+	if e.Executor.Load().Counts != jobs {
+		t.Error("the closing pass heard again what the hypothesis had heard")
+	}
+	if h := d.read(); text == "" || h[len(h)-1].Text != text {
+		t.Errorf("heard %q, and before it %+v", text, h)
+	}
+	s.Hasten(budget.Urgency{})
+	if e.Executor.Load().Counts != jobs {
+		t.Error("silence alone was heard once more")
+	}
+	s.Write(speech)
+	s.Hasten(budget.Urgency{}) // while this is made, more comes,
+	s.Write(speech)
+	s.Hasten(budget.Urgency{}) // which it lacks
+	if got := finish(t, s); len(strings.Fields(got)) < 2*len(strings.Fields(text)) {
+		t.Errorf("gone on: %q", got)
+	}
+	s.Close()
+	s.Hasten(budget.Urgency{})
+}
