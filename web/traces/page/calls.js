@@ -5,7 +5,7 @@ import { h, hidden, say } from './dom.js'
 import { count, exactly, lasted, many, ms, verdicts, when, words } from './format.js'
 import { live } from './live.js'
 import { head, loading, note, problem, sign } from './parts.js'
-import { filterOf, href, read } from './state.js'
+import { filterOf, go, href, read } from './state.js'
 
 export function callsView(place) {
   const list = h('section', { class: 'list', 'aria-label': 'Calls' }, loading())
@@ -69,7 +69,7 @@ function drawn(answer) {
   }
   return [
     h('table', { class: 'calls', role: 'table' }, h('caption', { class: 'hidden' }, 'Calls, newest first. A call leads to its turns.'),
-      head('Call', 'Began', 'Lasted', 'Ended', 'Route', 'Verdicts of its turns', ['Longest gap', 'num']), h('tbody', { onkeydown: keys }, answer.calls.map(row))),
+      head('Call', 'Began', 'Lasted', 'Ended', 'Route', 'Verdicts of its turns', ['Longest gap', 'num']), h('tbody', { onkeydown: keys, onclick: click }, answer.calls.map(row))),
     h('nav', { class: 'pages', 'aria-label': 'Pages' },
       q.get('from') ? h('a', { href: href({ from: null }), 'data-go': true }, '← Newest') : h('span'),
       answer.next ? h('a', { href: href({ from: answer.next }), 'data-go': true }, 'Older →') : h('span')),
@@ -83,6 +83,12 @@ function keys(event) {
   if (to === undefined || now < 0) return
   event.preventDefault()
   links[Math.min(Math.max(to, 0), links.length - 1)].focus()
+}
+
+// click lets the whole of a row lead to the call's turns.
+function click(event) {
+  const link = event.target.closest('tr')?.querySelector('a')
+  if (link && !event.target.closest('a') && !String(getSelection())) go(link.getAttribute('href'))
 }
 
 function row(c) {

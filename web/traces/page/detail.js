@@ -4,7 +4,7 @@ import { ask } from './api.js'
 import { bar, barText } from './bar.js'
 import { h, hidden, observeWidth, say } from './dom.js'
 import { exactly, many, ms, number, share, signed, stageNames, stages, verdictOf, words } from './format.js'
-import { head, loading, problem, verdict } from './parts.js'
+import { head, loading, long, problem, verdict } from './parts.js'
 import { player } from './sound.js'
 import { href, read } from './state.js'
 import { waterfall } from './waterfall.js'
@@ -19,7 +19,10 @@ export function detail(place, close) {
 
   async function show(wanted) {
     const z = read().get('zoom')
-    if (wanted === id && z === zoom) return
+    if (wanted === id && z === zoom) {
+      first = false
+      return
+    }
     const other = wanted !== id
     id = wanted
     zoom = z
@@ -41,7 +44,7 @@ export function detail(place, close) {
       if (other) place.scrollTop = 0
       const heading = place.querySelector('h2')
       if (keep) (document.getElementById(keep) ?? heading).focus()
-      else if (other && !first && !document.activeElement?.closest?.('tbody, input, select')) heading.focus({ preventScroll: true })
+      else if (other && !first && !document.activeElement?.closest?.('tbody, input, select')?.offsetParent) heading.focus({ preventScroll: true })
       if (other && !first) say(spoken(turn))
       first = false
     } catch (error) {
@@ -82,8 +85,8 @@ function drawn(t, sound, whole, close) {
       t.marks_ms.answered - t.marks_ms.first_audible > 1 ? h('p', { class: 'blamed' }, `Something else was heard first. The answer itself came after ${ms(t.marks_ms.answered)}`) : null,
       h('p', { class: 'quiet' }, exactly(t.at), ' · ', t.route || 'no route', ' · ', t.version || 'no version', t.status ? ` · ${t.status}` : '', t.reason ? ` (${words(t.reason)})` : '')),
     h('div', { class: 'talk' },
-      h('p', { class: 'said' }, h('b', {}, 'Caller'), h('q', {}, t.said || '(nothing was understood)')),
-      t.answer ? h('p', { class: 'answer' }, h('b', {}, 'Answer'), h('q', {}, t.answer)) : null),
+      h('p', { class: 'said' }, h('b', {}, 'Caller'), h('q', {}, long(t.said || '(nothing was understood)', longest()))),
+      t.answer ? h('p', { class: 'answer' }, h('b', {}, 'Answer'), h('q', {}, long(t.answer, longest()))) : null),
     h('section', { 'aria-labelledby': 'h-waterfall' }, h('div', { class: 'titled' }, h('h3', { id: 'h-waterfall' }, 'Where the time went'), zooms), figure, sound?.element),
     stageTable(t), heardTable(t), momentTable(t), callStrip(t),
   ]
@@ -137,18 +140,31 @@ function stageTable(t) {
 function heardTable(t) {
   if (t.words.length === 0) return null
   return h('section', { 'aria-labelledby': 'h-heard' }, h('h3', { id: 'h-heard' }, 'The words as they came'),
-    h('table', { class: 'plain heard' }, h('caption', { class: 'hidden' }, 'Hypotheses of the recogniser over time'), head(['At', 'num'], 'Heard so far'),
-      h('tbody', {}, t.words.map((w) => h('tr', {}, h('td', { class: 'num' }, ms(w.at_ms)), h('td', {}, h('b', {}, w.sure), w.text.slice(w.sure.length)))))),
+    tall(t.words.length, 'Table of the words as they came', h('table', { class: 'plain heard' }, h('caption', { class: 'hidden' }, 'Hypotheses of the recogniser over time'), head(['At', 'num'], 'Heard so far'),
+      h('tbody', {}, t.words.map((w) => h('tr', {}, h('td', { class: 'num' }, ms(w.at_ms)), h('td', {}, heard(w))))))),
     h('p', { class: 'quiet' }, 'Time counts from the end of speech. Strong words will not change any more.'))
 }
+
+// longest is how many letters of what was said show at first: on a phone the picture should not be far below.
+const longest = () => (innerWidth < 640 ? 300 : 600)
+
+// heard returns what the recogniser thought. Of what is very long the end: that is what came last.
+function heard(w) {
+  const most = 240
+  const from = w.text.length > most ? w.text.indexOf(' ', w.text.length - most) + 1 || w.text.length - most : 0
+  return [from ? '… ' : null, h('b', {}, w.sure.slice(from)), w.text.slice(Math.max(from, w.sure.length))]
+}
+
+// tall lets a table scroll by itself that has too many rows to be gone past.
+const tall = (rows, label, table) => (rows > 24 ? h('div', { class: 'scroll tall', tabindex: '0', role: 'group', 'aria-label': label }, table) : table)
 
 // momentTable is what happened, in the order of time.
 function momentTable(t) {
   const all = [...t.events.filter((e) => e.kind !== 'action').map((e) => ({ ...e, what: words(e.kind) })), ...t.actions.map((a) => ({ ...a, what: `budget: ${words(a.kind)}`, detail: stageNames[a.stage] })),
     ...Object.entries(t.marks_ms).map(([kind, at_ms]) => ({ at_ms, what: words(kind), mark: true }))].sort((a, b) => a.at_ms - b.at_ms)
   return h('section', { 'aria-labelledby': 'h-moments' }, h('h3', { id: 'h-moments' }, 'Marks and events'),
-    h('table', { class: 'plain' }, h('caption', { class: 'hidden' }, 'Everything that happened in this turn, in the order of time'), head(['At', 'num'], 'What', 'About'),
-      h('tbody', {}, all.map((e) => h('tr', { class: e.mark ? 'quiet' : null }, h('td', { class: 'num' }, ms(e.at_ms)), h('td', {}, e.what), h('td', {}, e.detail ?? ''))))))
+    tall(all.length, 'Table of marks and events', h('table', { class: 'plain' }, h('caption', { class: 'hidden' }, 'Everything that happened in this turn, in the order of time'), head(['At', 'num'], 'What', 'About'),
+      h('tbody', {}, all.map((e) => h('tr', { class: e.mark ? 'quiet' : null }, h('td', { class: 'num' }, ms(e.at_ms)), h('td', {}, e.what), h('td', {}, long(e.detail ?? '', 240))))))))
 }
 
 // callStrip is the whole call in small.

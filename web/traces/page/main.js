@@ -85,11 +85,21 @@ document.querySelector('.skip').addEventListener('click', (event) => {
 
 onChange(update)
 update()
-try {
-  names = await ask('names', '')
-  filter.fillNames(names)
-  exportLinks(read())
-  if (view === 'compare') shown.update()
-} catch (error) {
-  if (!['no_traces', 'not_kept'].includes(error.code)) say(error.message)
+
+// learn asks what filters can name, again and again while that is nothing: there may be no traces yet, or the service does not answer.
+async function learn() {
+  try {
+    const answer = document.hidden ? names : await ask('names', '')
+    if (answer !== names) {
+      names = answer
+      filter.fillNames(names)
+      exportLinks(read())
+      if (view === 'compare') shown.update()
+    }
+  } catch (error) {
+    if (error.code === 'not_kept') return
+    if (error.code !== 'no_traces') say(error.message)
+  }
+  if (names.models.length === 0) setTimeout(learn, 5000)
 }
+learn()

@@ -1,7 +1,7 @@
 // Small pieces that several views have.
 
 import { h, s } from './dom.js'
-import { stageNames, verdictOf } from './format.js'
+import { many, stageNames, verdictOf } from './format.js'
 
 const shapes = {
   met: [s('circle', { cx: 6, cy: 6, r: 4.5 })],
@@ -29,6 +29,21 @@ export function problem(error, again) {
   const calm = { no_traces: 'No traces yet', not_kept: 'No traces are kept', unknown: 'This turn is not here', off: 'Switched off' }
   return h('div', { class: calm[error.code] ? 'note' : 'note bad', role: calm[error.code] ? null : 'alert' }, h('h2', {}, calm[error.code] ?? 'That did not work'),
     h('p', {}, error.message || String(error)), again ? h('p', {}, h('button', { type: 'button', onclick: again }, 'Try again')) : null)
+}
+
+// long returns a text. Of a very long one only the beginning shows, until the rest is asked for.
+export function long(text, most = 600) {
+  if (text.length <= most * 1.25) return text
+  const space = text.lastIndexOf(' ', most)
+  const end = space > most / 2 ? space : most - /[\uD800-\uDBFF]/.test(text[most - 1]) // not in the middle of a letter
+  const rest = h('span', { hidden: true }, text.slice(end))
+  const all = `… and ${many(text.length - end, 'more letter')}`
+  const button = h('button', { type: 'button', class: 'more', 'aria-expanded': 'false', onclick: () => {
+    rest.hidden = !rest.hidden
+    button.setAttribute('aria-expanded', !rest.hidden)
+    button.textContent = rest.hidden ? all : 'Show less'
+  } }, all)
+  return [text.slice(0, end), rest, ' ', button]
 }
 
 // loading is shown only when an answer takes longer than people notice.

@@ -57,6 +57,7 @@ const rankOf = (q) => (ranks.some(([v]) => v === q.get('rank')) ? q.get('rank') 
 const rankName = (rank) => ranks.find(([v]) => v === rank)[1]
 
 function drawn(over, all, rank) {
+  if (all.groups.length === 0 && filterOf(read()).size === 0) return [note('No turns yet', 'Percentiles appear here as soon as somebody has called.')]
   if (all.groups.length === 0) return [note('No turns match', 'Nothing that is kept fits all of the filters. Take one away, or choose more time.')]
   const names = [...all.groups].sort((a, b) => b.turns - a.turns).map((g) => g.name)
   const split = names.length > 1 || names[0] !== ''

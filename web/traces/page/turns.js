@@ -40,6 +40,7 @@ export function turnsView(place) {
     } catch (error) {
       if (error.name === 'AbortError') return
       shown = null
+      counted = 0 // There is no summary: it comes with the first news.
       summary.replaceChildren()
       list.replaceChildren(problem(error, () => { asked = null; update() }))
     } finally {
@@ -87,8 +88,11 @@ export function turnsView(place) {
   function draw(fresh) {
     const q = read()
     if (shown.turns.length === 0) {
-      const filtered = filterOf(q).size > 0 || q.get('from')
-      list.replaceChildren(filtered ? note('No turns match', 'Nothing that is kept fits all of the filters. Take one away, or choose more time.')
+      const filter = filterOf(q)
+      const filtered = filter.size > 0 || q.get('from')
+      const only = filter.size === 1 && filter.get('call') && !q.get('from')
+      list.replaceChildren(only ? note('No turns of this call', 'A turn appears here when its answer has ended. Turns that are older than the setting trace.keep are removed.')
+        : filtered ? note('No turns match', 'Nothing that is kept fits all of the filters. Take one away, or choose more time.')
         : note('No turns yet', 'They appear here as soon as somebody has called.'))
       return
     }

@@ -59,19 +59,19 @@ export function waterfall(t, { width, whole, sound }) {
   }
 
   // What happened, in as many lanes as the texts need.
-  const lane = (name, moments) => {
+  const lane = (name, moments, most) => {
     if (moments.length === 0) return
     label(name, y + 16)
-    y += lanes(body, moments, { x, within, left, right: width - right, y: y + 4 }) + 8
+    y += lanes(body, moments, { x, within, left, right: width - right, y: y + 4, most }) + 8
     body.push(s('line', { class: 'rule', x1: left, x2: width - right, y1: y - 2, y2: y - 2 }))
   }
   y += 4
   lane('Marks', Object.entries(t.marks_ms).filter(([k]) => k !== 'speech_end').map(([k, at]) => ({ at, text: words(k), shape: 'mark' })))
   lane('Events', [...t.events.filter((e) => e.kind !== 'action').map((e) => ({ at: e.at_ms, text: words(e.kind), about: e.detail, shape: 'event' })),
-    ...t.actions.map((a) => ({ at: a.at_ms, text: words(a.kind), about: `for the ${stageNames[a.stage]}`, shape: 'action' }))])
+    ...t.actions.map((a) => ({ at: a.at_ms, text: words(a.kind), about: `for the ${stageNames[a.stage]}`, shape: 'action' }))], 8)
   const heard = t.words.filter((w) => within(w.at_ms))
   if (heard.length) {
-    lane('Heard', heard.map((w) => ({ at: w.at_ms, text: last(w.text), about: w.text, shape: 'heard' })))
+    lane('Heard', heard.map((w) => ({ at: w.at_ms, text: last(w.text), about: w.text.length > 240 ? last(w.text) : w.text, shape: 'heard' })), 5)
   }
 
   if (sound) {
@@ -86,9 +86,11 @@ export function waterfall(t, { width, whole, sound }) {
   }
 
   const high = y + 6
+  const seconds = to - from > 20000
+  const tick = (at) => (at === 0 ? (small ? '0' : 'end of speech') : seconds ? `${number(at / 1000)} s` : `${number(at)} ms`).replace('-', '−')
   const grid = steps(from, to, (width - left - right) / (small ? 80 : 90)).map((at) => [
     s('line', { class: at === 0 ? 'zero' : 'grid', x1: x(at), x2: x(at), y1: 22, y2: high }),
-    Math.abs(x(at) - x(t.plan_ms)) > 4 ? s('text', { class: 'tick', x: Math.min(x(at), width - 26), y: 12, 'text-anchor': 'middle' }, at === 0 && !small ? 'end of speech' : `${number(at).replace('-', '−')}${at === 0 ? '' : ' ms'}`) : null])
+    at === 0 || Math.abs(x(at) - x(t.plan_ms)) > 4 ? s('text', { class: 'tick', x: Math.min(x(at), width - 26), y: 12, 'text-anchor': 'middle' }, tick(at)) : null])
   const line = s('g', { class: 'line' }, s('line', { x1: x(t.plan_ms), x2: x(t.plan_ms), y1: 20, y2: high }), s('text', { x: x(t.plan_ms) + 5, y: 31, 'text-anchor': 'start' }, `budget ${ms(t.plan_ms)}`))
   if (x(t.plan_ms) + 100 > width) line.lastChild.setAttribute('text-anchor', 'end'), line.lastChild.setAttribute('x', x(t.plan_ms) - 5)
   const head = s('line', { class: 'playhead', x1: -10, x2: -10, y1: 20, y2: high })
@@ -131,8 +133,8 @@ function span(t, whole) {
 }
 
 // lanes draws moments with their texts, each in the first lane where it has room, and returns how high they are together. What is beyond
-// the picture is said at its edge.
-function lanes(body, moments, { x, within, left, right, y }) {
+// the picture is said at its edge. Where there are as many lanes as may be, those without room have no text.
+function lanes(body, moments, { x, within, left, right, y, most = Infinity }) {
   const ends = []
   const inside = moments.filter((m) => within(m.at)).sort((a, b) => a.at - b.at)
   const after = moments.filter((m) => !within(m.at) && m.at > 0).sort((a, b) => a.at - b.at)
@@ -143,16 +145,18 @@ function lanes(body, moments, { x, within, left, right, y }) {
     const low = flip ? at - 8 - w : at - 5
     const high = flip ? at + 6 : at + 8 + w
     let n = ends.findIndex((end) => end < low)
-    if (n < 0) n = ends.push(0) - 1
-    ends[n] = high
+    const mute = n < 0 && ends.length >= most
+    if (n < 0) n = mute ? most - 1 : ends.push(0) - 1
+    ends[n] = mute ? Math.max(ends[n], at + 6) : high
     const cy = y + n * laneHigh + 8
     body.push(s('g', { class: m.shape }, s('title', {}, `${m.text} at ${ms(m.at)}${m.about ? `: ${m.about}` : ''}`), shape(m.shape, at, cy),
-      s('text', { x: flip ? at - 8 : at + 8, y: cy + 4, 'text-anchor': flip ? 'end' : 'start' }, m.text)))
+      mute ? null : s('text', { x: flip ? at - 8 : at + 8, y: cy + 4, 'text-anchor': flip ? 'end' : 'start' }, m.text)))
   }
   for (const m of after) {
     const text = `${m.text} at ${ms(m.at)} →`
     const low = right - text.length * letter - 6
     let n = ends.findIndex((end) => end < low)
+    if (n < 0 && ends.length >= most) continue
     if (n < 0) n = ends.push(0) - 1
     ends[n] = right + 1
     body.push(s('g', { class: m.shape }, s('title', {}, m.about ?? m.text), s('text', { class: 'faint', x: right, y: y + n * laneHigh + 12, 'text-anchor': 'end' }, text)))
