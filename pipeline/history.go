@@ -32,10 +32,11 @@ type entry struct {
 	role   llm.Role
 	text   string
 	spoken []span
-	cut    bool   // It was interrupted: text is what was heard of it.
-	answer string // The answer that it is part of; empty for what is not the model's.
-	untold bool   // The caller's side does not know of it yet, and it may come to nothing.
-	call   *call  // A call of a tool, or the result of one; nil for what is said.
+	heard  time.Duration // So much of that was.
+	cut    bool          // It was interrupted: text is what was heard of it.
+	answer string        // The answer that it is part of; empty for what is not the model's.
+	untold bool          // The caller's side does not know of it yet, and it may come to nothing.
+	call   *call         // A call of a tool, or the result of one; nil for what is said.
 }
 
 // span is a clause of an answer, how long its sound is, and where in that its words are, if the voice knows.
@@ -44,6 +45,7 @@ type span struct {
 	sound time.Duration
 	pause time.Duration // How much of that, at its end, is the silence between two sentences.
 	words []word
+	ours  bool // It is an opener or an apology, and not the model's.
 }
 
 // word is the place of a word: the byte behind it in the clause's text, and when in the clause's sound it has been said.
@@ -174,7 +176,7 @@ func (h *history) setSpoken(id string, spoken []span, heard time.Duration, cut b
 	defer h.mu.Unlock()
 	text := heardText(spoken, heard)
 	if e := h.find(id); e != nil {
-		e.text, e.spoken, e.cut = text, spoken, cut
+		e.text, e.spoken, e.heard, e.cut = text, spoken, heard, cut
 	}
 	return text
 }
@@ -200,8 +202,25 @@ func (h *history) truncate(id string, heard time.Duration) error {
 	if heard > all {
 		return fmt.Errorf("audio_end_ms is %d, but only %d ms of item %q have been sent", heard.Milliseconds(), all.Milliseconds(), id)
 	}
-	e.text = heardText(e.spoken, heard)
+	e.text, e.heard = heardText(e.spoken, heard), heard
 	return nil
+}
+
+// read returns what the model reads of an item: what was said but for openers and apologies, which a small model, once it has read
+// them, would say itself. Where nothing else was said, nothing is.
+func (e *entry) read() string {
+	if !slices.ContainsFunc(e.spoken, func(s span) bool { return s.ours }) {
+		return e.text
+	}
+	var own []span
+	heard, rest := time.Duration(0), e.heard // of the model's clauses; of all
+	for _, s := range e.spoken {
+		part := min(s.sound, max(rest, 0))
+		if rest -= s.sound; !s.ours {
+			own, heard = append(own, s), heard+part
+		}
+	}
+	return heardText(own, heard)
 }
 
 // unanswered reports whether the last thing said was the caller's, and no tool was called for it.
@@ -223,6 +242,11 @@ const interruption = " —"
 // is a message of its own, so that a model whose context is full can do without the oldest, but that calls belong to the words
 // before them, and every call is followed by its result.
 func (h *history) messages(instructions, except string) []llm.Message {
+	return h.conversation(instructions, except, (*entry).read)
+}
+
+// conversation is messages, with that of each item that is said which text returns.
+func (h *history) conversation(instructions, except string, text func(*entry) string) []llm.Message {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var out prompt
@@ -237,11 +261,14 @@ func (h *history) messages(instructions, except string) []llm.Message {
 				out.call(made.call.ToolCall, made.answer, result)
 			}
 		case e.text != "":
-			text := e.text
-			if e.cut {
-				text += interruption
+			said := text(e)
+			if said == "" {
+				continue
 			}
-			out.say(llm.Message{Role: e.role, Text: text}, e.answer)
+			if e.cut {
+				said += interruption
+			}
+			out.say(llm.Message{Role: e.role, Text: said}, e.answer)
 		}
 	}
 	return out.messages

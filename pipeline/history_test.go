@@ -130,3 +130,38 @@ func TestTruncate(t *testing.T) {
 		t.Errorf("after the truncation the conversation is %v", got)
 	}
 }
+
+// What the service says for itself stays in the conversation, and the model does not read it: it would begin to say it too.
+func TestPhrasesAreNotRead(t *testing.T) {
+	opener := span{text: "Let me see. ", sound: 600 * ms, ours: true}
+	answer := span{text: "It is noon. ", sound: 800 * ms}
+	apology := span{text: "Sorry, something went wrong.", sound: time.Second, ours: true}
+	for _, c := range []struct {
+		spoken     []span
+		heard      time.Duration
+		cut        bool
+		said, read string
+	}{
+		{[]span{answer}, time.Second, false, "It is noon.", "It is noon."},
+		{[]span{opener, answer}, 1400 * ms, false, "Let me see. It is noon.", "It is noon."},
+		{[]span{opener, answer}, 1100 * ms, true, "Let me see. It is", "It is —"},
+		{[]span{opener, answer}, 400 * ms, true, "Let me", ""},
+		{[]span{answer, apology}, 1800 * ms, false, "It is noon. Sorry, something went wrong.", "It is noon."},
+		{[]span{opener, apology}, 1600 * ms, false, "Let me see. Sorry, something went wrong.", ""},
+	} {
+		var h history
+		if err := h.addAnswer("item", "resp"); err != nil {
+			t.Fatal(err)
+		}
+		if said := h.setSpoken("item", c.spoken, c.heard, c.cut); said != c.said {
+			t.Errorf("%v of %v were heard as %q, want %q", c.heard, c.spoken, said, c.said)
+		}
+		read := ""
+		for _, m := range h.messages("", "") {
+			read += m.Text
+		}
+		if read != c.read {
+			t.Errorf("%v of %v are read as %q, want %q", c.heard, c.spoken, read, c.read)
+		}
+	}
+}

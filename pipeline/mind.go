@@ -278,7 +278,7 @@ func (m *mind) apologise(ctx context.Context, t *turn, clauses chan<- clause, wh
 func (m *mind) excuse(t *turn, clauses chan<- clause, blame budget.Stage, why error) outcome {
 	if m.Apology != "" {
 		t.clock.Mark(budget.FirstClause, time.Now())
-		_ = m.hand(clauses, clause{turn: t, text: m.Apology}) // fails only when the answer is no longer wanted
+		_ = m.hand(clauses, clause{turn: t, text: m.Apology, ours: true}) // fails only when the answer is no longer wanted
 	}
 	return outcome{status: transport.Failed, err: why, blame: blame}
 }

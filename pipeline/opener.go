@@ -20,24 +20,24 @@ type Phrases interface {
 // openerLead is how long before the budget's end an opener is sent: what a busy machine may take to send it.
 const openerLead = 40 * time.Millisecond
 
-// late returns the turn whose answer is waited for, and what fires when it will be too late without an opener; nil when there
-// is none, or when there is nothing to open with.
-func (p *player) late() (*turn, <-chan time.Time) {
+// late returns the turn whose answer is waited for, and when it will be too late without an opener; nil when there is none, or
+// when there is nothing to open with.
+func (p *player) late() (t *turn, due time.Time) {
 	if p.Phrases == nil || len(p.Openers) == 0 {
-		return nil, nil
+		return nil, time.Time{}
 	}
 	answers := p.live.answering()
 	if len(answers) == 0 {
-		return nil, nil
+		return nil, time.Time{}
 	}
-	t := answers[0] // those behind it wait until it has been heard
+	t = answers[0] // those behind it wait until it has been heard
 	if p.answering != nil && p.answering != t {
-		return nil, nil // it was interrupted, and its end is still on its way
+		return nil, time.Time{} // it was interrupted, and its end is still on its way
 	}
 	if t.settings.Plan.Observe || t.opened || t.line != "" || t.settings.Written || t.wasAudible() {
-		return nil, nil
+		return nil, time.Time{}
 	}
-	return t, time.After(time.Until(t.clock.Due(t.settings.Plan, budget.TTS).Add(-openerLead)))
+	return t, t.clock.Due(t.settings.Plan, budget.TTS).Add(-openerLead)
 }
 
 // wasAudible reports whether something of the answer was to be heard.
@@ -102,7 +102,7 @@ func (p *player) say(ctx context.Context, t *turn, text string) error {
 	}
 	text = before + text + " "
 	for frame := range slices.Chunk(pcm, audio.Samples(frameLength, t.settings.Rate)) {
-		if err := p.sound(ctx, sound{clause: clause{turn: t, text: text, ready: true}, pcm: frame, words: words}); err != nil {
+		if err := p.sound(ctx, sound{clause: clause{turn: t, text: text, ready: true, ours: true}, pcm: frame, words: words}); err != nil {
 			return err
 		}
 		text, words = "", nil

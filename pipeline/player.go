@@ -134,7 +134,7 @@ func (p *player) sound(ctx context.Context, snd sound) error {
 		}
 		p.aloud.say(snd.text)
 		p.text.WriteString(snd.text)
-		p.spoken = append(p.spoken, span{text: snd.text})
+		p.spoken = append(p.spoken, span{text: snd.text, ours: snd.ours})
 		if err := p.Call.Send(ctx, transport.Words{Response: t.answer, Text: snd.text}); err != nil {
 			return err
 		}

@@ -175,10 +175,19 @@ func (s *Session) play(ctx context.Context, limits Limits, sounds <-chan sound) 
 	for {
 		var err error
 		late, due := p.late()
+		if late != nil && !time.Now().Before(due) { // sound that nobody can hear may come without end
+			if err := p.open(ctx, late); err != nil {
+				return err
+			}
+			continue
+		}
+		var soon <-chan time.Time
+		if late != nil {
+			soon = time.After(time.Until(due))
+		}
 		select {
 		case <-s.live.news: // who is waited for may be another now
-		case <-due:
-			err = p.open(ctx, late)
+		case <-soon: // it is opened above
 		case c := <-s.calls:
 			err = p.call(ctx, c)
 		case snd, more := <-sounds:

@@ -25,7 +25,7 @@ func (p *play) stands(s scenario.Statement) bool {
 			p.wrong(p.at, "%v happened %d times, want %d", s.Event, got, s.Times)
 		}
 	case scenario.Holds:
-		p.same("the conversation holds", p.session.history.messages("", ""), s.Messages)
+		p.same("the conversation holds", p.session.history.conversation("", "", func(e *entry) string { return e.text }), s.Messages)
 	case scenario.Read:
 		p.cast.mu.Lock()
 		defer p.cast.mu.Unlock()

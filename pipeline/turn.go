@@ -92,6 +92,7 @@ type clause struct {
 	pause bool     // There is no text, only the silence behind the one before.
 	fault error    // Why there is no sound of it, and will be none of what follows.
 	ready bool     // It was spoken before there was a turn: an opener or an apology.
+	ours  bool     // It is one of these, however it was spoken: not the model's.
 	done  *outcome
 }
 
