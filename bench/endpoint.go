@@ -208,7 +208,7 @@ func (b *Endpoint) silences(ctx context.Context, c Clip) ([]silence, error) {
 	ends := audio.Endpointer{Eager: audio.Eager, Silence: time.Hour}
 	inside := slices.Contains(c.Kinds, "pause") || slices.Contains(c.Kinds, "briefpause")
 	var out []silence
-	var heard silence       // What the sound says of the silence under way,
+	var heard silence       // What sound and words say of the silence under way,
 	var trail time.Duration // and how much of it lies in frames that are voiced.
 	quiet := 0              // Silent frames in a row.
 	for from := 0; from+audio.VADFrame <= len(pcm); from += audio.VADFrame {
@@ -223,19 +223,21 @@ func (b *Endpoint) silences(ctx context.Context, c Clip) ([]silence, error) {
 		if quiet++; ends.Voiced() {
 			quiet = 0
 		}
-		if ends.Talking() && quiet == 2 && (len(out) == 0 || out[len(out)-1].over) {
-			if heard, err = b.listen(ctx, pcm[begin:end], since); err != nil {
+		if ends.Talking() && (len(out) == 0 || out[len(out)-1].over) {
+			switch quiet { // As a call does: the words first, and the sound behind them.
+			case 1:
+				heard, err = b.read(ctx, pcm[begin:end], since)
+			case 2:
+				err = b.listen(ctx, &heard, pcm[begin:end], since)
+			}
+			if err != nil {
 				return nil, err
 			}
 		}
 		switch event {
 		case audio.Maybe:
-			s, err := b.read(ctx, heard, pcm[begin:end], since)
-			if err != nil {
-				return nil, err
-			}
-			s.report.At, trail = audio.Duration(int(ends.LastVoiced()), audio.SpeechRate), max(0, since-audio.Eager)
-			out = append(out, s)
+			heard.report.At, trail = audio.Duration(int(ends.LastVoiced()), audio.SpeechRate), max(0, since-audio.Eager)
+			out = append(out, heard)
 		case audio.Resumed:
 			s := &out[len(out)-1]
 			s.over, s.report.Length = true, ends.Paused()+trail
@@ -257,25 +259,24 @@ func (b *Endpoint) silences(ctx context.Context, c Clip) ([]silence, error) {
 // exact is how well a corpus knows where its clips' speech ends.
 const exact = 150 * time.Millisecond
 
-// listen has the sound model listen as a call does: at the second silent frame, which ends so long after the last voiced sample.
-func (b *Endpoint) listen(ctx context.Context, speech audio.PCM, since time.Duration) (silence, error) {
-	var s silence
+// listen has the sound model listen to speech that ends so long after the last voiced sample.
+func (b *Endpoint) listen(ctx context.Context, s *silence, speech audio.PCM, since time.Duration) error {
 	s.report.Signals.Fall = endpoint.FallOf(speech[:max(0, len(speech)-audio.Samples(since, audio.SpeechRate))], audio.SpeechRate)
 	if b.Turns == nil {
-		return s, nil
+		return nil
 	}
 	began := time.Now()
 	p, err := b.Turns(ctx, speech)
 	if err != nil {
-		return s, err
+		return err
 	}
 	s.report.Sound, s.report.Signals.Sound = p, endpoint.Likely(p)
-	s.soundAt = since + time.Since(began)
-	return s, nil
+	s.soundAt = max(since, s.textAt) + time.Since(began)
+	return nil
 }
 
-// read gathers the words as a call does, so long after the last voiced sample: the recogniser, and the language model after that.
-func (b *Endpoint) read(ctx context.Context, s silence, speech audio.PCM, since time.Duration) (silence, error) {
+// read gathers the words of speech that ends so long after the last voiced sample: the recogniser, and the language model after that.
+func (b *Endpoint) read(ctx context.Context, speech audio.PCM, since time.Duration) (s silence, err error) {
 	began := time.Now()
 	stream := b.STT.Listen(stt.Options{Language: "en", Heard: func(stt.Hypothesis) {}})
 	defer stream.Close()

@@ -50,6 +50,8 @@ func (s soundStream) Finish(context.Context, budget.Urgency) (stt.Transcript, er
 	return stt.Transcript{Text: "hello there", Speech: 2 * time.Second, Closed: 0.9}, nil
 }
 
+func (soundStream) Hasten(budget.Urgency) {}
+
 func (soundStream) Close() {}
 
 func TestFaultyEar(t *testing.T) {
