@@ -23,6 +23,7 @@ type pipe struct {
 
 func (p *pipe) Receive() (Incoming, error) { <-p.closed; return Incoming{}, transport.ErrHungUp }
 func (p *pipe) Goodbye(error)              {}
+func (p *pipe) Name() string               { return "pipe" }
 func (p *pipe) Close()                     { close(p.closed) }
 
 func (p *pipe) Send([]byte) error {

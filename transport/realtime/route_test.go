@@ -57,7 +57,9 @@ func TestUnknownRoute(t *testing.T) {
 	r.Header.Set("Upgrade", "websocket")
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, r)
-	var refused struct{ Error struct{ Code, Message string } }
+	var refused struct {
+		Error struct{ Code, Message string }
+	}
 	if err := json.NewDecoder(w.Body).Decode(&refused); err != nil {
 		t.Fatal(err)
 	}
