@@ -126,7 +126,11 @@ func (t *Turn) Report(p Plan) Report {
 	case total > p.Total():
 		r.Verdict, r.Blame = Over, blame(took, p)
 	case len(r.Actions) > 0:
-		r.Verdict, r.Blame = Masked, r.Actions[len(r.Actions)-1].Stage // the one that would have been too late without it
+		last := r.Actions[len(r.Actions)-1]
+		r.Verdict, r.Blame = Masked, last.Stage // the one that would have been too late without it
+		if worst := blame(took, p); worst != "" && (last.Kind == Opener || last.Kind == CachedClause) {
+			r.Blame = worst // who keeps the caller waiting last need not be who has taken the time
+		}
 	default:
 		r.Verdict = Met
 	}

@@ -26,6 +26,7 @@ type mouth struct {
 	made      int       // Samples so far.
 	failed    bool      // The voice did: nothing is said any more.
 	words     []word    // Of the clause that is being spoken, as far as they have not been handed on.
+	unheard   int       // Samples at the beginning of it that were left out, since nobody can hear them.
 }
 
 // sentencePause is the silence between sentences. Voices leave some 110 ms behind a full stop; talkers leave 200 to 400.
@@ -57,7 +58,7 @@ func (m *mouth) say(c clause) {
 	m.ended, _ = endMark(strings.TrimSpace(c.text))
 	// The first sound is due by the plan, and what follows when that has been heard.
 	due := t.clock.Due(m.settings.Plan, budget.TTS).Add(audio.Duration(m.made, m.settings.Rate))
-	m.words = nil
+	m.words, m.unheard = nil, 0
 	ctx, stop := context.WithCancelCause(budget.WithBill(t.ctx, &t.bill))
 	defer stop(nil)
 	stalled := time.AfterFunc(m.stall, func() { stop(fmt.Errorf("%w: no sound for %v", errStalled, m.stall)) })
@@ -87,6 +88,11 @@ func (m *mouth) say(c clause) {
 			return
 		}
 		t.clock.Mark(budget.FirstAudio, time.Now())
+		if m.made == 0 && !sane.heard { // an opener would have to wait until it has been played
+			m.unheard += len(pcm)
+			stalled.Reset(m.stall)
+			continue
+		}
 		if m.send(&c, m.resampler.Write(pcm), false) != nil {
 			return
 		}
@@ -104,7 +110,7 @@ func (m *mouth) fail(t *turn, why error) {
 
 // place notes where a word of the clause lies in its sound.
 func (m *mouth) place(w tts.Word) {
-	m.words = append(m.words, word{w.End, audio.Duration(w.Heard, m.voice.Rate())})
+	m.words = append(m.words, word{w.End, audio.Duration(max(0, w.Heard-m.unheard), m.voice.Rate())})
 }
 
 // finish sends what the resampler still holds.

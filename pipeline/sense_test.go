@@ -127,6 +127,9 @@ func TestNonsense(t *testing.T) {
 				if at := firstHeard(l); at.IsZero() || at.Sub(end) > budget.DefaultPlan.Total() {
 					t.Errorf("something was heard after %v", at.Sub(end))
 				}
+				if at, sound := firstHeard(l), toldAt[transport.Voice](l); !at.Equal(sound) {
+					t.Errorf("the first sound was sent after %v, and is silent", sound.Sub(end))
+				}
 				if took := toldAt[transport.ResponseDone](l).Sub(end); took > tt.within {
 					t.Errorf("it was over after %v", took)
 				}
