@@ -31,6 +31,7 @@ var house = map[string][]string{
 	"endpoint":           {},
 	"pipeline":           {"audio", "audio/echo", "budget", "budget/trace", "endpoint", "llm", "llm/toolcall", "stt", "tts", "transport"},
 	"transport/realtime": {"audio", "budget", "llm", "llm/toolcall", "transport"},
+	"transport/webrtc":   {"audio", "audio/opus", "transport", "transport/realtime"},
 	"caller":             {"audio"},
 	"bench":              {"audio", "audio/room", "budget", "budget/trace", "budget/trace/sample", "budget/trace/store", "caller", "endpoint", "llm", "scenario", "scenario/live", "stt", "stt/wer", "tts"},
 	"web":                {},

@@ -51,6 +51,9 @@ func newCall(line Line, s *Server, o *Opening) *call {
 // ID names the call: it is the session's ID on the wire.
 func (c *call) ID() string { return c.id }
 
+// Wire names the wire that the call came by.
+func (c *call) Wire() string { return c.line.Name() }
+
 // hold runs the call and returns why it ended, when nothing of it is left.
 func (c *call) hold(ctx context.Context, hold func(context.Context, transport.Call, transport.Settings) error) error {
 	ctx, c.end = context.WithCancelCause(ctx)
@@ -169,7 +172,7 @@ func (c *call) queue(ctx context.Context, b []byte) error {
 func (c *call) farewell(err error) {
 	var code, text string
 	switch {
-	case errors.Is(err, transport.ErrHungUp), errors.Is(err, transport.ErrSlowReader), errors.Is(err, transport.ErrLost), errors.Is(err, errTooBig):
+	case errors.Is(err, transport.ErrHungUp), errors.Is(err, transport.ErrSlowReader), errors.Is(err, transport.ErrLost), errors.Is(err, ErrTooBig):
 		return
 	case errors.Is(err, transport.ErrExpired):
 		code, text = "session_expired", fmt.Sprintf("The session has lasted %v, the longest time. Connect again.", c.limits.Lifetime)

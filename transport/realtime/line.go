@@ -2,6 +2,7 @@ package realtime
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"riposte/transport"
@@ -10,6 +11,8 @@ import (
 // Line is what carries one call: a WebSocket, or a data channel with tracks beside it. Receive, Send and the rest may each be used by one
 // goroutine at a time, at the same time as the others.
 type Line interface {
+	// Name is what the wire is called in traces.
+	Name() string
 	// Receive waits for what comes next from the client. The error says why nothing more will: transport.ErrHungUp where the client is gone,
 	// transport.ErrSlowReader where it no longer reads, or what it did that ends the call.
 	Receive() (Incoming, error)
@@ -20,6 +23,9 @@ type Line interface {
 	// Close ends the line and frees what belongs to it. Receive returns.
 	Close()
 }
+
+// ErrTooBig says that a client sent a message beyond the line's limit.
+var ErrTooBig = errors.New("the message is too big")
 
 // Incoming is what came from a client.
 type Incoming struct {

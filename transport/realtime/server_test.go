@@ -346,7 +346,7 @@ func TestCloseCodes(t *testing.T) {
 		if code := p.closeCode(); code != websocket.CloseMessageTooBig {
 			t.Errorf("closed with %d", code)
 		}
-		if err := <-ended; !errors.Is(err, errTooBig) {
+		if err := <-ended; !errors.Is(err, ErrTooBig) {
 			t.Errorf("the call ended with %v", err)
 		}
 	})

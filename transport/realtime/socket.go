@@ -33,6 +33,9 @@ func newSocket(ws *websocket.Conn, limits Limits) *socket {
 	return s
 }
 
+// Name is what the wire is called in traces.
+func (s *socket) Name() string { return "websocket" }
+
 // allow gives the client time anew to show that it still reads.
 func (s *socket) allow() error { return s.ws.SetReadDeadline(time.Now().Add(s.limits.Pong)) }
 
@@ -45,7 +48,7 @@ func (s *socket) Receive() (Incoming, error) {
 	s.gave = time.Now()
 	switch {
 	case errors.Is(err, websocket.ErrReadLimit):
-		return Incoming{}, fmt.Errorf("%w: more than %d bytes", errTooBig, s.limits.Message)
+		return Incoming{}, fmt.Errorf("%w: more than %d bytes", ErrTooBig, s.limits.Message)
 	case isTimeout(err):
 		return Incoming{}, transport.ErrSlowReader
 	case err != nil:
@@ -83,9 +86,6 @@ func (s *socket) ping() {
 	}
 }
 
-// errTooBig says that a client sent a message beyond the limit.
-var errTooBig = errors.New("the message is too big")
-
 // Goodbye closes with the close code that belongs to why. This is the one place that knows them.
 func (s *socket) Goodbye(why error) {
 	code, text := websocket.CloseNormalClosure, ""
@@ -93,7 +93,7 @@ func (s *socket) Goodbye(why error) {
 	case why == nil, errors.Is(why, transport.ErrHungUp):
 	case errors.Is(why, transport.ErrSlowReader):
 		code, text = websocket.ClosePolicyViolation, "the client does not read"
-	case errors.Is(why, errTooBig):
+	case errors.Is(why, ErrTooBig):
 		code, text = websocket.CloseMessageTooBig, fmt.Sprintf("a message may have %d bytes", s.limits.Message)
 	case errors.Is(why, transport.ErrExpired):
 		code, text = websocket.CloseNormalClosure, "the session has expired"

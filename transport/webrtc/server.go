@@ -1,0 +1,304 @@
+package webrtc
+
+import (
+	"cmp"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pion/ice/v4"
+	"github.com/pion/interceptor"
+	"github.com/pion/webrtc/v4"
+
+	"riposte/audio/opus"
+	"riposte/transport"
+	"riposte/transport/realtime"
+)
+
+// Server answers the requests that make calls over WebRTC:
+//
+//	POST /v1/realtime/calls              an offer, for a call
+//	POST /v1/realtime/calls/{id}         another offer, for a call that there is: it restarts ICE
+//	POST /v1/realtime/calls/{id}/hangup  the end of one
+//
+// Set the exported fields, then Open it.
+type Server struct {
+	Calls  *realtime.Server // Says who may call, and holds the calls.
+	UDP    string           // Address of the one UDP port of all calls; without a host it is on each of the machine's addresses.
+	TCP    string           // Address of a TCP port for callers that UDP does not reach; empty for none.
+	Public []string         // Addresses by which the world reaches this machine, where it does not know them itself.
+	ICE    []webrtc.ICEServer
+	Limits Limits
+	Log    *slog.Logger
+
+	ctx    context.Context // Of all calls.
+	ports  *ports
+	api    *webrtc.API
+	config webrtc.Configuration
+	mux    http.ServeMux
+
+	mu    sync.Mutex
+	calls map[string]*line
+}
+
+// Limits bounds what one caller may take. A zero field means its default.
+type Limits struct {
+	Depth   time.Duration // The most that a missing packet is waited for. It defaults to 40 ms, the microphone's share.
+	Lead    time.Duration // Sound that is here before it is due. It defaults to 60 ms, three packets.
+	Setup   time.Duration // How long a caller may take to connect. It defaults to 15 s.
+	Away    time.Duration // How long a connection may be broken before the call ends. It defaults to 15 s.
+	Gather  time.Duration // How long an answer waits for addresses of STUN and TURN servers. It defaults to 3 s.
+	Request int64         // The longest offer, its session included, in bytes. It defaults to 512 KiB.
+	Message int           // The longest event of a client, in bytes. It defaults to 256 KiB, what browsers take themselves.
+	Buffer  int           // Events that wait for a client that does not read, in bytes. It defaults to 1 MiB.
+	Write   time.Duration // How long they may wait for room. It defaults to 5 s.
+	Bitrate int           // Of our sound, in bits a second. It defaults to 32000.
+	DTX     bool          // Nothing is sent while there is nothing to be heard.
+}
+
+func (l Limits) withDefaults() Limits {
+	return Limits{
+		Depth:   cmp.Or(l.Depth, 40*time.Millisecond),
+		Lead:    cmp.Or(l.Lead, 60*time.Millisecond),
+		Setup:   cmp.Or(l.Setup, 15*time.Second),
+		Away:    cmp.Or(l.Away, 15*time.Second),
+		Gather:  cmp.Or(l.Gather, 3*time.Second),
+		Request: cmp.Or(l.Request, 512<<10),
+		Message: cmp.Or(l.Message, 256<<10),
+		Buffer:  cmp.Or(l.Buffer, 1<<20),
+		Write:   cmp.Or(l.Write, 5*time.Second),
+		Bitrate: cmp.Or(l.Bitrate, 32000),
+		DTX:     l.DTX,
+	}
+}
+
+// Open opens the ports. Calls end with the cause of ctx.
+func (s *Server) Open(ctx context.Context) error {
+	if err := opus.Check(); err != nil {
+		return err
+	}
+	limits := s.Limits.withDefaults()
+	var media webrtc.MediaEngine
+	if err := media.RegisterCodec(webrtc.RTPCodecParameters{
+		RTPCodecCapability: webrtc.RTPCodecCapability{
+			MimeType: webrtc.MimeTypeOpus, ClockRate: opus.Clock, Channels: 2, SDPFmtpLine: "minptime=10;useinbandfec=1",
+		},
+		PayloadType: 111,
+	}, webrtc.RTPCodecTypeAudio); err != nil {
+		return err
+	}
+	var steps interceptor.Registry
+	if err := webrtc.ConfigureRTCPReports(&steps); err != nil {
+		return err
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	certificate, err := webrtc.GenerateCertificate(key)
+	if err != nil {
+		return err
+	}
+	ports, err := openPorts(s.UDP, s.TCP, s.Log)
+	if err != nil {
+		return err
+	}
+	engine, err := s.engine(ports, limits)
+	if err != nil {
+		return errors.Join(err, ports.close())
+	}
+	s.ctx, s.ports, s.calls = ctx, ports, map[string]*line{}
+	s.api = webrtc.NewAPI(webrtc.WithMediaEngine(&media), webrtc.WithInterceptorRegistry(&steps), webrtc.WithSettingEngine(engine))
+	s.config = webrtc.Configuration{ICEServers: s.ICE, Certificates: []webrtc.Certificate{*certificate}}
+	s.mux.HandleFunc("POST /v1/realtime/calls", s.create)
+	s.mux.HandleFunc("POST /v1/realtime/calls/{id}", s.again)
+	s.mux.HandleFunc("POST /v1/realtime/calls/{id}/hangup", s.hangUp)
+	s.mux.HandleFunc("OPTIONS /v1/realtime/calls/", s.Calls.Preflight)
+	s.mux.HandleFunc("OPTIONS /v1/realtime/calls", s.Calls.Preflight)
+	return nil
+}
+
+// engine says how connections are made.
+func (s *Server) engine(p *ports, limits Limits) (e webrtc.SettingEngine, err error) {
+	e.LoggerFactory = logs{s.Log}
+	e.SetICEUDPMux(p.udp)
+	e.SetIncludeLoopbackCandidate(p.loopback)
+	networks := []webrtc.NetworkType{webrtc.NetworkTypeUDP4, webrtc.NetworkTypeUDP6}
+	if p.tcp != nil {
+		e.SetICETCPMux(p.tcp)
+		networks = append(networks, webrtc.NetworkTypeTCP4, webrtc.NetworkTypeTCP6)
+	}
+	e.SetNetworkTypes(networks)
+	e.DisableActiveTCP(true)
+	// A caller's side that hides its addresses is known by where its packets come from.
+	e.SetICEMulticastDNSMode(ice.MulticastDNSModeDisabled)
+	e.SetICETimeouts(disconnected, limits.Away, keepAlive)
+	e.SetSCTPMaxMessageSize(uint32(limits.Message))
+	e.SetSCTPMaxReceiveBufferSize(uint32(max(1<<20, 2*limits.Message)))
+	if len(s.Public) > 0 {
+		err = e.SetICEAddressRewriteRules(webrtc.ICEAddressRewriteRule{External: s.Public, AsCandidateType: webrtc.ICECandidateTypeHost})
+	}
+	return e, err
+}
+
+// A connection counts as broken when nothing has come for a while, though something is sent each so often.
+const (
+	disconnected = 5 * time.Second
+	keepAlive    = 2 * time.Second
+)
+
+// Addresses says where the UDP port is.
+func (s *Server) Addresses() []string { return s.ports.addresses() }
+
+// Close closes the ports. Calls have to have ended.
+func (s *Server) Close() error { return s.ports.close() }
+
+// ServeHTTP answers a request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
+
+// create makes a call of an offer.
+func (s *Server) create(w http.ResponseWriter, r *http.Request) {
+	guest, o, err := s.enter(w, r)
+	if err != nil {
+		s.Calls.Refuse(w, err)
+		return
+	}
+	release, err := s.Calls.Admit()
+	if err != nil {
+		s.Calls.Refuse(w, err)
+		return
+	}
+	opening, err := s.Calls.Open(guest, cmp.Or(r.URL.Query().Get("model"), o.Model), guest.Session, o.Session)
+	if err != nil {
+		release()
+		s.Calls.Refuse(w, err)
+		return
+	}
+	id := "rtc_" + rand.Text()
+	log := s.Log.With("call", opening.ID)
+	l, err := newLine(s.api, s.config, s.Limits.withDefaults(), log)
+	if err != nil {
+		release()
+		s.Calls.Refuse(w, err)
+		return
+	}
+	l.awaited = o.channel
+	answer, err := l.answer(r.Context(), o)
+	if err != nil {
+		l.Close()
+		release()
+		s.Calls.Refuse(w, err)
+		return
+	}
+	s.keep(id, l)
+	ctx, end := context.WithCancelCause(context.WithoutCancel(r.Context())) // its values are the call's as well
+	stop := context.AfterFunc(s.ctx, func() { end(context.Cause(s.ctx)) })
+	from := r.RemoteAddr
+	go func() {
+		defer release()
+		defer end(nil)
+		defer stop()
+		defer s.forget(id)
+		if err := l.ready(ctx); err != nil {
+			log.Info("the call did not begin", "from", from, "why", err)
+			l.Close()
+			return
+		}
+		_ = s.Calls.Converse(ctx, l, opening, "from", from, "agent", r.UserAgent(), "wire", l.Name())
+	}()
+	w.Header().Set("Location", "/v1/realtime/calls/"+id)
+	if o.object && !strings.Contains(r.Header.Get("Accept"), "application/sdp") {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusCreated)
+		_ = json.NewEncoder(w).Encode(map[string]string{"sdp": answer, "type": "answer", "call_id": id, "session_id": opening.ID})
+		return
+	}
+	reply(w, http.StatusCreated, answer)
+}
+
+// again answers another offer for a call that there is.
+func (s *Server) again(w http.ResponseWriter, r *http.Request) {
+	_, o, err := s.enter(w, r)
+	var l *line
+	if err == nil {
+		l, err = s.find(r)
+	}
+	if err != nil {
+		s.Calls.Refuse(w, err)
+		return
+	}
+	answer, err := l.answer(r.Context(), o)
+	if err != nil {
+		s.Calls.Refuse(w, err)
+		return
+	}
+	reply(w, http.StatusOK, answer)
+}
+
+// hangUp ends a call.
+func (s *Server) hangUp(w http.ResponseWriter, r *http.Request) {
+	_, err := s.Calls.Enter(w, r)
+	var l *line
+	if err == nil {
+		l, err = s.find(r)
+	}
+	if err != nil {
+		s.Calls.Refuse(w, err)
+		return
+	}
+	l.end(transport.ErrHungUp)
+	w.WriteHeader(http.StatusOK)
+}
+
+// enter lets in who may call, and reads the offer.
+func (s *Server) enter(w http.ResponseWriter, r *http.Request) (guest realtime.Guest, o offer, err error) {
+	if guest, err = s.Calls.Enter(w, r); err != nil {
+		return guest, o, err
+	}
+	most := s.Limits.withDefaults().Request
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
+	if err != nil {
+		return guest, o, realtime.Wrong(http.StatusRequestEntityTooLarge, "request_too_large", "The offer cannot be read: %v. It may have %d bytes.", err, most)
+	}
+	o, err = readOffer(r.Header.Get("Content-Type"), body)
+	return guest, o, err
+}
+
+// find returns the call that a request is about.
+func (s *Server) find(r *http.Request) (*line, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l, ok := s.calls[r.PathValue("id")]; ok {
+		return l, nil
+	}
+	return nil, realtime.Wrong(http.StatusNotFound, "call_not_found", "There is no such call, or none any more.")
+}
+
+func (s *Server) keep(id string, l *line) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls[id] = l
+}
+
+func (s *Server) forget(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.calls, id)
+}
+
+// reply answers with SDP.
+func reply(w http.ResponseWriter, status int, answer string) {
+	w.Header().Set("Content-Type", "application/sdp")
+	w.WriteHeader(status)
+	_, _ = fmt.Fprint(w, answer) // whoever asked may be gone
+}
