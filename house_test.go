@@ -63,8 +63,8 @@ var house = map[string][]string{
 	"native/onnx/onnxtest": {"native/nativetest", "native/onnx"},
 
 	"cmd/riposte": {
-		"audio", "audio/silero", "audio/smartturn", "bench", "budget", "budget/trace", "budget/trace/export", "budget/trace/metrics", "budget/trace/object", "budget/trace/otel",
-		"budget/trace/store", "caller", "llm", "llm/llama", "native", "native/console", "native/onnx", "pipeline", "scenario/live", "stt", "stt/whisper", "transport", "transport/realtime", "tts", "tts/piper", "web", "web/traces",
+		"audio", "audio/opus", "audio/silero", "audio/smartturn", "bench", "budget", "budget/trace", "budget/trace/export", "budget/trace/metrics", "budget/trace/object", "budget/trace/otel",
+		"budget/trace/store", "caller", "llm", "llm/llama", "native", "native/console", "native/onnx", "pipeline", "scenario/live", "stt", "stt/whisper", "transport", "transport/realtime", "transport/webrtc", "tts", "tts/piper", "web", "web/traces",
 	},
 }
 

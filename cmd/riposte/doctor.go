@@ -16,6 +16,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"riposte/audio"
+	"riposte/audio/opus"
 	"riposte/native"
 )
 
@@ -80,6 +81,7 @@ func (c *doctorCmd) examine(ctx context.Context) func(yield func(finding) bool) 
 			},
 			func() finding { return pathFinding("onnx runtime", store.ONNXRuntime) },
 			resamplerFinding,
+			opusFinding,
 			func() finding { return gpuBuilds(store, gpu) },
 			func() finding { return c.gpuDevices(store, gpu) },
 		}
@@ -156,6 +158,13 @@ func resamplerFinding() finding {
 	}
 	r.Close()
 	return finding{what: "resampler", detail: "libspeexdsp loads"}
+}
+
+func opusFinding() finding {
+	if err := opus.Check(); err != nil {
+		return finding{what: "opus", note: true, err: fmt.Errorf("no calls over WebRTC: %w", err)}
+	}
+	return finding{what: "opus", detail: "libopus loads"}
 }
 
 func pathFinding(what string, find func() (string, error)) finding {

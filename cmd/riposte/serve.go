@@ -108,8 +108,16 @@ func (s *service) serve(ctx context.Context, listener net.Listener, ready func()
 	page, shut := s.openPage()
 	defer shut()
 	calls := s.wire()
+	overWebRTC, hush, err := s.openWebRTC(held, listener.Addr(), calls)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	defer hush()
+	if s.settings.keyless(listener.Addr()) {
+		s.log.Warn("anybody who reaches this address may call: set keys to ask for one", "listen", listener.Addr().String())
+	}
 	server := &http.Server{
-		Handler:           s.telling(web.WithTraces(web.Routes(&s.status, calls), page)),
+		Handler:           s.telling(web.WithTraces(web.WithCalls(web.Routes(&s.status, calls), overWebRTC, calls.Issue, calls.Preflight), page)),
 		BaseContext:       func(net.Listener) context.Context { return held },
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       time.Minute,
@@ -169,7 +177,7 @@ func (s *service) wire() *realtime.Server {
 	return &realtime.Server{
 		Hold: s.hold, Admit: s.admitCounted, Defaults: s.settings.call(), Routes: beginnings(s.routes), Model: s.settings.LLM.Model, Voice: s.settings.TTS.Voice,
 		Language: func(code string) bool { return s.engines.stt.Knows(code) }, // asked by calls only, so after loading
-		Origins:  s.settings.Origins, Limits: s.settings.wire(), Log: s.log, Queue: s.queues.events,
+		Origins:  s.settings.Origins, Keys: s.settings.Keys, Limits: s.settings.wire(), Log: s.log, Queue: s.queues.events,
 	}
 }
 

@@ -28,6 +28,7 @@ type settings struct {
 
 	Listen  string   `default:"127.0.0.1:8080" help:"Address to serve on. Only this machine can reach the default." group:"service"`
 	Origins []string `placeholder:"ORIGIN" help:"Web pages of these origins may connect, besides our own; * is any." group:"service"`
+	Keys    []string `placeholder:"KEY" help:"Keys of which callers have to show one, as Authorization: Bearer KEY, or a client secret that one of them got. Empty asks for none: then anybody may call who reaches the service." group:"service"`
 	Routes  []string `placeholder:"NAME=FILE" help:"Routes: names by which calls ask for settings of their own (?route=NAME, or ?model=NAME), each with a file of them, like a config file but only with what may differ from call to call: talk, budget, and of llm, stt and tts what is no engine's." group:"service"`
 	Cores   int      `default:"0" help:"Cores that the engines share; 0 is all. What else the service does takes a few percent of one." group:"service"`
 	Ahead   float64  `default:"0.5" help:"Part of the cores' time that work on answers may take that may turn out not to be wanted, over some ten seconds: 0 to 1." group:"service"`
@@ -52,6 +53,8 @@ type settings struct {
 		Slow     time.Duration `default:"5s" help:"How long a client may take to read what it is sent." group:"calls"`
 		Pong     time.Duration `default:"30s" help:"How long a client may take to answer a ping; one is sent every third of it." group:"calls"`
 	} `embed:"" prefix:"calls-"`
+
+	WebRTC webRTCSettings `embed:"" prefix:"webrtc-"`
 
 	Talk struct {
 		Instructions string        `default:"You are Riposte, a friendly voice assistant. You are heard, not read: answer in one or two short, plain sentences." help:"What the model is told before each conversation." group:"talk"`
@@ -144,6 +147,7 @@ type settings struct {
 var settingGroups = []kong.Group{
 	{Key: "service", Title: "Service"},
 	{Key: "calls", Title: "Calls"},
+	{Key: "webrtc", Title: "Calls over WebRTC"},
 	{Key: "talk", Title: "Talk"},
 	{Key: "stt", Title: "Speech to text (whisper.cpp)"},
 	{Key: "llm", Title: "Model (llama.cpp)"},
@@ -197,7 +201,10 @@ func (s *settings) Validate() error {
 	check(s.LLM.TopP >= 0 && s.LLM.TopP <= 1, "llm-top-p is %v: it must be 0 to 1", s.LLM.TopP)
 	check(s.LLM.MinP >= 0 && s.LLM.MinP < 1, "llm-min-p is %v: it must be 0 to below 1", s.LLM.MinP)
 	check(s.LLM.TopK >= 0 && s.LLM.RepeatPenalty >= 0, "llm-top-k and llm-repeat-penalty must not be negative")
-	errs = append(errs, s.validateGPU())
+	errs = append(errs, s.validateGPU(), s.WebRTC.validate())
+	for _, k := range s.Keys {
+		check(len(k) >= leastKey && !strings.HasPrefix(k, "ek_"), "keys holds one of %d characters: a key has at least %d, and does not begin with ek_", len(k), leastKey)
+	}
 	check(s.TTS.Speed >= 0.25 && s.TTS.Speed <= 4, "tts-speed is %v: it must be 0.25 to 4", s.TTS.Speed)
 	check(s.TTS.Threads >= 1 && s.TTS.Threads <= mostThreads, "tts-threads is %d: it must be 1 to %d", s.TTS.Threads, mostThreads)
 	check(s.Trace.Keep >= 0 && s.Trace.RecordKeep >= 0, "trace-keep and trace-record-keep must not be negative")
@@ -218,6 +225,9 @@ func (s *settings) limits() pipeline.Limits {
 		Steps: orNone(s.Talk.Steps), Stall: s.Talk.Stall,
 	}
 }
+
+// leastKey is how many characters a key has at least: fewer can be guessed.
+const leastKey = 16
 
 // mostThreads is more than the native libraries gain anything by, and fewer than they fail with.
 const mostThreads = 256

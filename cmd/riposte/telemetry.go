@@ -114,13 +114,21 @@ type record struct {
 // begin tells the sinks that a call begins, by a route. The context that it returns says to remote engines what they work for.
 func (s *service) begin(ctx context.Context, c transport.Call, route string) (context.Context, *record) {
 	r := &record{Sinks: s.traces, call: trace.Call{
-		ID: c.ID(), Route: route, Wire: "websocket", Version: version, Parent: trace.Parent(ctx), Began: time.Now(),
+		ID: c.ID(), Route: route, Wire: wireOf(c), Version: version, Parent: trace.Parent(ctx), Began: time.Now(),
 	}}
 	r.CallBegan(r.call)
 	if s.telemetry.spans != nil {
 		ctx = trace.InCall(ctx, r.call)
 	}
 	return ctx, r
+}
+
+// wireOf names the wire that a call came by.
+func wireOf(c transport.Call) string {
+	if w, ok := c.(interface{ Wire() string }); ok {
+		return w.Wire()
+	}
+	return "websocket"
 }
 
 // TurnEnded tells of a turn, with what it has of the call.
@@ -143,7 +151,7 @@ func reason(err error) string {
 		name string
 	}{
 		{transport.ErrHungUp, "hung_up"}, {transport.ErrShutdown, "shutdown"}, {transport.ErrSilent, "silent"},
-		{transport.ErrIdle, "idle"}, {transport.ErrExpired, "expired"}, {transport.ErrSlowReader, "slow_reader"},
+		{transport.ErrIdle, "idle"}, {transport.ErrExpired, "expired"}, {transport.ErrSlowReader, "slow_reader"}, {transport.ErrLost, "lost"},
 	} {
 		if errors.Is(err, r.err) {
 			return r.name

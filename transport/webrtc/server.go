@@ -120,12 +120,24 @@ func (s *Server) Open(ctx context.Context) error {
 	s.ctx, s.ports, s.calls = ctx, ports, map[string]*line{}
 	s.api = webrtc.NewAPI(webrtc.WithMediaEngine(&media), webrtc.WithInterceptorRegistry(&steps), webrtc.WithSettingEngine(engine))
 	s.config = webrtc.Configuration{ICEServers: s.ICE, Certificates: []webrtc.Certificate{*certificate}}
+	if err := s.try(); err != nil {
+		return errors.Join(err, ports.close())
+	}
 	s.mux.HandleFunc("POST /v1/realtime/calls", s.create)
 	s.mux.HandleFunc("POST /v1/realtime/calls/{id}", s.again)
 	s.mux.HandleFunc("POST /v1/realtime/calls/{id}/hangup", s.hangUp)
 	s.mux.HandleFunc("OPTIONS /v1/realtime/calls/", s.Calls.Preflight)
 	s.mux.HandleFunc("OPTIONS /v1/realtime/calls", s.Calls.Preflight)
 	return nil
+}
+
+// try makes a connection that nobody is at the other end of: servers for ICE that cannot be are found out now, and not by the first caller.
+func (s *Server) try() error {
+	pc, err := s.api.NewPeerConnection(s.config)
+	if err != nil {
+		return fmt.Errorf("calls over WebRTC: %w", err)
+	}
+	return pc.Close()
 }
 
 // engine says how connections are made.
