@@ -41,6 +41,7 @@ type Server struct {
 	Limits Limits
 	Log    *slog.Logger
 
+	broken time.Duration   // Without any packet, until a connection counts as broken. Tests have less time than the usual 5 s.
 	ctx    context.Context // Of all calls.
 	ports  *ports
 	api    *webrtc.API
@@ -154,7 +155,8 @@ func (s *Server) engine(p *ports, limits Limits) (e webrtc.SettingEngine, err er
 	e.DisableActiveTCP(true)
 	// A caller's side that hides its addresses is known by where its packets come from.
 	e.SetICEMulticastDNSMode(ice.MulticastDNSModeDisabled)
-	e.SetICETimeouts(disconnected, limits.Away, keepAlive)
+	broken := cmp.Or(s.broken, usualBroken)
+	e.SetICETimeouts(broken, limits.Away, broken*2/5)
 	e.SetSCTPMaxMessageSize(uint32(limits.Message))
 	e.SetSCTPMaxReceiveBufferSize(uint32(max(1<<20, 2*limits.Message)))
 	if len(s.Public) > 0 {
@@ -163,11 +165,8 @@ func (s *Server) engine(p *ports, limits Limits) (e webrtc.SettingEngine, err er
 	return e, err
 }
 
-// A connection counts as broken when nothing has come for a while, though something is sent each so often.
-const (
-	disconnected = 5 * time.Second
-	keepAlive    = 2 * time.Second
-)
+// usualBroken is how long nothing at all comes, though both sides send something every 2 s, until a connection counts as broken.
+const usualBroken = 5 * time.Second
 
 // Addresses says where the UDP port is.
 func (s *Server) Addresses() []string { return s.ports.addresses() }
@@ -215,7 +214,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) {
 	s.keep(id, l)
 	ctx, end := context.WithCancelCause(context.WithoutCancel(r.Context())) // its values are the call's as well
 	stop := context.AfterFunc(s.ctx, func() { end(context.Cause(s.ctx)) })
-	from := r.RemoteAddr
+	from, agent := r.RemoteAddr, r.UserAgent()
 	go func() {
 		defer release()
 		defer end(nil)
@@ -226,7 +225,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) {
 			l.Close()
 			return
 		}
-		_ = s.Calls.Converse(ctx, l, opening, "from", from, "agent", r.UserAgent(), "wire", l.Name())
+		_ = s.Calls.Converse(ctx, l, opening, "from", from, "agent", agent, "wire", l.Name())
 	}()
 	w.Header().Set("Location", "/v1/realtime/calls/"+id)
 	if o.object && !strings.Contains(r.Header.Get("Accept"), "application/sdp") {

@@ -10,14 +10,17 @@ import (
 	"log/slog"
 	"math"
 	"mime/multipart"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/pion/ice/v4"
 	"github.com/pion/rtp"
 	"github.com/pion/webrtc/v4"
 	"go.uber.org/goleak"
@@ -720,6 +723,74 @@ func TestRestart(t *testing.T) {
 	if _, ok := (<-got).(transport.Clear); !ok {
 		t.Error("nothing is understood any more")
 	}
+}
+
+// cable is a socket that can be pulled out.
+type cable struct {
+	net.PacketConn
+	pulled atomic.Bool
+}
+
+func (c *cable) ReadFrom(b []byte) (int, net.Addr, error) {
+	for {
+		n, from, err := c.PacketConn.ReadFrom(b)
+		if err != nil || !c.pulled.Load() {
+			return n, from, err
+		}
+	}
+}
+
+func (c *cable) WriteTo(b []byte, to net.Addr) (int, error) {
+	if c.pulled.Load() {
+		return len(b), nil
+	}
+	return c.PacketConn.WriteTo(b, to)
+}
+
+// A call whose connection breaks goes on when it comes back in time, and ends when it does not. Meanwhile no silence goes on.
+func TestBroken(t *testing.T) {
+	got := make(chan transport.Inbound, 1)
+	var heard atomic.Int64
+	s := serve(t, Limits{Away: 2 * time.Second}, func(ctx context.Context, c transport.Call) error {
+		for {
+			in, err := c.Receive(ctx)
+			if err != nil {
+				return err
+			}
+			if _, ok := in.(transport.Sound); ok {
+				heard.Add(1)
+				continue
+			}
+			got <- in
+		}
+	}, func(s *Server) { s.broken = 400 * time.Millisecond })
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cable{PacketConn: conn}
+	mux := ice.NewUDPMuxDefault(ice.UDPMuxParams{UDPConn: c, Logger: logs{slog.New(slog.DiscardHandler)}.NewLogger("ice")})
+	defer mux.Close()
+	p := s.call(func(e *webrtc.SettingEngine) {
+		e.SetICEUDPMux(mux)
+		e.SetICETimeouts(5*time.Second, 25*time.Second, 100*time.Millisecond)
+	})
+	for range 10 {
+		p.say([]byte{0xf8, 0xff, 0xfe}) // silence, in Opus
+		time.Sleep(20 * time.Millisecond)
+	}
+	c.pulled.Store(true)
+	time.Sleep(1300 * time.Millisecond)
+	if n := heard.Load(); n < 9 || n > 35 {
+		t.Errorf("%d pieces of sound were heard of one whose connection is broken", n)
+	}
+	c.pulled.Store(false)
+	p.send(`{"type":"input_audio_buffer.clear"}`)
+	if _, ok := (<-got).(transport.Clear); !ok {
+		t.Error("nothing is understood any more")
+	}
+	c.pulled.Store(true)
+	s.end(transport.ErrLost)
 }
 
 // Calls over TCP, for callers that UDP does not reach.
