@@ -1,34 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"riposte/bench"
 	"riposte/native/nativetest"
 )
-
-// benchCalls runs the command and returns what it prints.
-func benchCalls(t *testing.T, args ...string) (string, error) {
-	t.Helper()
-	var cmd commands
-	parser, err := newParser(t.Context(), &cmd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out bytes.Buffer
-	parser.Stdout = &out
-	k, err := parser.Parse(append([]string{"bench", "calls", "--log-level=error"}, args...))
-	if err != nil {
-		return "", err
-	}
-	err = k.Run()
-	return out.String(), err
-}
 
 // A service in a process of its own takes one of three callers at a time: the second waits until there is room.
 func TestBenchCalls(t *testing.T) {
@@ -38,7 +17,7 @@ func TestBenchCalls(t *testing.T) {
 	nativetest.LlamaDir(t)
 	nativetest.ONNXRuntime(t)
 	t.Setenv(beMain, "1")
-	out, err := benchCalls(t, "--corpus", corpus(t), "--calls=2", "--turns=1", "--ramp=100ms", "--patience=1m", "--calls-max=1", "--llm-max-tokens=8", "--json")
+	out, err := benched(t, "calls", "--corpus", corpusOfOne(t), "--calls=2", "--turns=1", "--ramp=100ms", "--patience=1m", "--calls-max=1", "--llm-max-tokens=8", "--json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,31 +36,13 @@ func TestBenchCalls(t *testing.T) {
 	}
 }
 
-// corpus returns a folder with one short clip.
-func corpus(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	clip, err := os.ReadFile("../../audio/testdata/lj_0008.flac")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "clip.flac"), clip, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	line := strings.Join([]string{"clip.flac", "speech", "en", "has never been surpassed", "0", "1.7"}, "\t")
-	if err := os.WriteFile(filepath.Join(dir, "manifest.tsv"), []byte("file\tkind\tlanguage\ttranscript\tspeech_start\tspeech_end\n"+line+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
-
 func TestBenchCallsRefuses(t *testing.T) {
 	for want, args := range map[string][]string{
 		"each must be at least 1": {"--corpus=x", "--calls=0"},
 		"must not be negative":    {"--corpus=x", "--patience=-1s"},
 		"not a corpus":            {"--corpus", t.TempDir()},
 	} {
-		if _, err := benchCalls(t, args...); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := benched(t, "calls", args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", args, err, want)
 		}
 	}

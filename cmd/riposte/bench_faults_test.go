@@ -1,51 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"riposte/bench"
 	"riposte/native/nativetest"
 )
-
-// benchFaults runs the command and returns what it prints.
-func benchFaults(t *testing.T, args ...string) (string, error) {
-	t.Helper()
-	var cmd commands
-	parser, err := newParser(t.Context(), &cmd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out bytes.Buffer
-	parser.Stdout = &out
-	k, err := parser.Parse(append([]string{"bench", "faults", "--log-level=error"}, args...))
-	if err != nil {
-		return "", err
-	}
-	err = k.Run()
-	return out.String(), err
-}
-
-// corpusOfOne is a corpus of one clip.
-func corpusOfOne(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	sound, err := os.ReadFile("testdata/question.flac")
-	if err != nil {
-		t.Fatal(err)
-	}
-	manifest := "file\tkind\tlanguage\ttranscript\tspeech_start\tspeech_end\nquestion.flac\tquestion\ten\tShould I get a dog or a cat?\t0\t\n"
-	for name, b := range map[string][]byte{"question.flac": sound, "manifest.tsv": []byte(manifest)} {
-		if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
-}
 
 // Real engines with a fault each: the caller hears why, and the service knows which it was.
 func TestBenchFaults(t *testing.T) {
@@ -54,7 +16,7 @@ func TestBenchFaults(t *testing.T) {
 	}
 	nativetest.LlamaDir(t)
 	nativetest.ONNXRuntime(t)
-	out, err := benchFaults(t, "--corpus", corpusOfOne(t), "--faults=llm.error,tts.delay", "--times=1", "--llm-max-tokens=12", "--json")
+	out, err := benched(t, "faults", "--corpus", corpusOfOne(t), "--faults=llm.error,tts.delay", "--times=1", "--llm-max-tokens=12", "--json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +48,7 @@ func TestBenchFaultsRefuses(t *testing.T) {
 		"--disk must be one of":  {"--corpus=.", "--disk=full"},
 		"not a corpus of speech": {"--corpus", t.TempDir()},
 	} {
-		if _, err := benchFaults(t, args...); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := benched(t, "faults", args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", args, err, want)
 		}
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -10,28 +9,10 @@ import (
 	"riposte/native/nativetest"
 )
 
-// benchTTS runs the command and returns what it prints.
-func benchTTS(t *testing.T, args ...string) (string, error) {
-	t.Helper()
-	var cmd commands
-	parser, err := newParser(t.Context(), &cmd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out bytes.Buffer
-	parser.Stdout = &out
-	k, err := parser.Parse(append([]string{"bench", "tts", "--log-level=error"}, args...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = k.Run()
-	return out.String(), err
-}
-
 func TestBenchTTS(t *testing.T) {
 	nativetest.ONNXRuntime(t)
 	nativetest.File(t, "piper-en_us-joe-medium")
-	out, err := benchTTS(t, "--runs=1", "--json")
+	out, err := benched(t, "tts", "--runs=1", "--json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +42,7 @@ func TestBenchTTS(t *testing.T) {
 	if r.Machine.Cores == 0 || r.Version == "" || r.Seed != 1 || r.Models["tts"] != "piper-en_us-joe-medium" {
 		t.Errorf("it does not say on what it measured: %s", out)
 	}
-	if _, err := benchTTS(t, "--runs=0"); err == nil {
+	if _, err := benched(t, "tts", "--runs=0"); err == nil {
 		t.Error("no runs at all were accepted")
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"os"
@@ -13,24 +12,6 @@ import (
 	"riposte/native/nativetest"
 	"riposte/scenario/live"
 )
-
-// benchTurns runs the command and returns what it prints.
-func benchTurns(t *testing.T, args ...string) (string, error) {
-	t.Helper()
-	var cmd commands
-	parser, err := newParser(t.Context(), &cmd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out bytes.Buffer
-	parser.Stdout = &out
-	k, err := parser.Parse(append([]string{"bench", "turns", "--log-level=error"}, args...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = k.Run()
-	return out.String(), err
-}
 
 // Scripts are acted with real engines: one goes as it says, one does not, and one needs fakes.
 func TestBenchScripts(t *testing.T) {
@@ -50,7 +31,7 @@ func TestBenchScripts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	out, err := benchTurns(t, "--script", dir, "--slack=10s", "--json")
+	out, err := benched(t, "turns", "--script", dir, "--slack=10s", "--json")
 	if !errors.Is(err, errScripts) {
 		t.Errorf("a script that fails ends in %v", err)
 	}
@@ -90,7 +71,7 @@ func TestBenchTurnsRefuses(t *testing.T) {
 		"leave --url out":                       {"--script", t.TempDir(), "--url=ws://127.0.0.1:1"},
 		"not a corpus":                          {"--corpus", t.TempDir()},
 	} {
-		if _, err := benchTurns(t, args...); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := benched(t, "turns", args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", args, err, want)
 		}
 	}

@@ -73,19 +73,7 @@ func kept(t *testing.T) (path string, turns []trace.Turn) {
 // traced runs `riposte trace` and returns what it printed.
 func traced(t *testing.T, path string, args ...string) (string, error) {
 	t.Helper()
-	var cmd commands
-	parser, err := newParser(t.Context(), &cmd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out bytes.Buffer
-	parser.Stdout = &out
-	k, err := parser.Parse(append(append([]string{"trace"}, args...), "--trace-file", path))
-	if err != nil {
-		return "", err
-	}
-	err = k.Run()
-	return out.String(), err
+	return printed(t, append(append([]string{"trace"}, args...), "--trace-file", path)...)
 }
 
 // What the commands print is what testdata/trace says.
