@@ -103,6 +103,8 @@ func (l *listener) does(in transport.Inbound) error {
 		return l.cancel(in)
 	case transport.Key:
 		return l.key(in)
+	case transport.Heard:
+		return l.heard(in)
 	}
 	return fmt.Errorf("the call sent a %T, which nobody knows", in)
 }
@@ -185,6 +187,18 @@ func (l *listener) cancel(in transport.Cancel) error {
 	}
 	if !found {
 		return l.fault(in.Ref, "response_cancel_not_active", "There is no such answer to cancel: it may have ended already.")
+	}
+	return nil
+}
+
+// heard takes the word of the caller's side for when it heard the first of an answer.
+func (l *listener) heard(in transport.Heard) error {
+	t := l.live.find(in.Response)
+	if t == nil {
+		return l.fault(in.Ref, "unknown_response", "There is no such answer, or it ended some answers ago. Say when an answer is heard as soon as it is.")
+	}
+	if !t.arrived(in, l.Retrace) {
+		return l.fault(in.Ref, "already_heard", "When this answer was heard has been said already: the first word counts.")
 	}
 	return nil
 }

@@ -61,10 +61,12 @@ type Session struct {
 	// Strain says how much less is to be done for the call now than could be. nil is never any less.
 	Strain func() budget.Strain
 	// Trace is told of each turn at its end, with all but the call's own things. nil is nobody. It must return at once.
-	Trace  func(trace.Turn)
-	Record bool                    // Its turns have their sound with them.
-	Queues Queues                  // Count what waits in it.
-	Models map[budget.Stage]string // What does the work of each stage, for Trace.
+	Trace func(trace.Turn)
+	// Retrace is told of a turn that Trace was told of already, with what came later of it. nil is nobody. It must return at once.
+	Retrace func(trace.Turn)
+	Record  bool                    // Its turns have their sound with them.
+	Queues  Queues                  // Count what waits in it.
+	Models  map[budget.Stage]string // What does the work of each stage, for Trace.
 
 	group      *errgroup.Group
 	history    history

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -37,22 +38,34 @@ func (p *player) trace(t *turn, o outcome, report transport.TurnReport) {
 	if o.err != nil {
 		t.happened(time.Now(), trace.KindFault, o.err.Error())
 	}
-	t.mu.Lock()
-	out.Events = slices.Clone(t.events)
-	t.mu.Unlock()
-	for _, a := range report.Report.Actions {
-		out.Events = append(out.Events, trace.Event{At: a.At, Kind: trace.KindAction, Detail: string(a.Stage) + ": " + string(a.Kind)})
-	}
-	slices.SortStableFunc(out.Events, func(a, b trace.Event) int { return int(a.At - b.At) })
 	if !p.Record {
-		p.Trace(out)
+		t.tell(out, p.Trace)
 		return
 	}
 	p.group.Go(func() error { // nobody waits for the sound
 		out.Sound = t.sound()
-		p.Trace(out)
+		t.tell(out, p.Trace)
 		return nil
 	})
+}
+
+// tell tells of the turn with what has happened in it. What happens later finds what was told.
+func (t *turn) tell(out trace.Turn, to func(trace.Turn)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out.Events = slices.Clone(t.events)
+	for _, a := range out.Report.Actions {
+		out.Events = append(out.Events, trace.Event{At: a.At, Kind: trace.KindAction, Detail: string(a.Stage) + ": " + string(a.Kind)})
+	}
+	inOrder(out.Events)
+	t.traced = &out
+	to(out)
+}
+
+// inOrder sorts events by their times.
+func inOrder(events []trace.Event) []trace.Event {
+	slices.SortStableFunc(events, func(a, b trace.Event) int { return cmp.Compare(a.At, b.At) })
+	return events
 }
 
 // mostRecorded is how much of an answer's sound is recorded.

@@ -70,3 +70,64 @@ func TestTrace(t *testing.T) {
 		}
 	})
 }
+
+// When the caller's side says that it heard an answer, the turn's trace holds it, be it said in the middle of the answer or after its end.
+func TestTraceFromMouthToEar(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		after time.Duration // Behind the beginning of what is said.
+		again int           // How often the trace is told anew.
+	}{{"in the middle", 2500 * ms, 0}, {"after its end", 20 * time.Second, 1}} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCast()
+				c.says = "It is noon, as far as I can see. Is there anything else that I can do for you?"
+				l := newLine(t)
+				s := enforcing(l, c)
+				s.Record = true
+				var turns, again []trace.Turn
+				s.Trace = func(t trace.Turn) { turns = append(turns, t) }
+				s.Retrace = func(t trace.Turn) { again = append(again, t) }
+				done := make(chan error)
+				go func() { done <- s.Run(t.Context()) }()
+				c.tell(l, "what time is it", tt.after)
+				started := told[transport.ResponseStarted](l)
+				if len(started) != 1 {
+					t.Fatalf("%d answers, want 1", len(started))
+				}
+				id := started[0].Response.ID
+				l.in <- transport.Heard{Response: id, MouthToEar: 640 * ms, Detail: "jitter 3 ms"}
+				l.in <- transport.Heard{Ref: "twice", Response: id, MouthToEar: 650 * ms}
+				l.in <- transport.Heard{Ref: "other", Response: "resp_other", MouthToEar: 650 * ms}
+				time.Sleep(10 * time.Second)
+				close(l.hang)
+				if err := <-done; !errors.Is(err, transport.ErrHungUp) {
+					t.Fatal(err)
+				}
+				if len(turns) != 1 || len(again) != tt.again {
+					t.Fatalf("%d turns, and %d once more, want 1 and %d", len(turns), len(again), tt.again)
+				}
+				last := append(turns, again...)[tt.again]
+				var heard []trace.Event
+				for _, e := range last.Events {
+					if e.Kind == trace.KindEar {
+						heard = append(heard, e)
+					}
+				}
+				if want := []trace.Event{{At: 640 * ms, Kind: trace.KindEar, Detail: "jitter 3 ms"}}; !slices.Equal(heard, want) {
+					t.Errorf("events: %+v, want %+v", heard, want)
+				}
+				if last.ID != id || last.Sound == nil {
+					t.Errorf("the turn that is told anew is not whole: %+v", last)
+				}
+				var codes []string
+				for _, f := range told[transport.Fault](l) {
+					codes = append(codes, f.Ref+" "+f.Code)
+				}
+				if want := []string{"twice already_heard", "other unknown_response"}; !slices.Equal(codes, want) {
+					t.Errorf("faults: %q, want %q", codes, want)
+				}
+			})
+		})
+	}
+}

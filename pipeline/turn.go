@@ -64,6 +64,8 @@ type turn struct {
 	audible time.Time      // When the first audible sound of the answer left; zero before.
 	sent    bool           // All of the answer has left, though the caller may still be listening to it.
 	cut     *time.Duration // How much of the answer the caller says to have heard at most.
+	ear     bool           // The caller's side has said when it heard the first of it.
+	traced  *trace.Turn    // What was told of it; nil before.
 }
 
 // outcome is how an answer ended.
@@ -112,6 +114,29 @@ func (t *turn) happened(when time.Time, kind, detail string) {
 	if len(t.events) < mostEvents {
 		t.events = append(t.events, trace.Event{At: at, Kind: kind, Detail: detail})
 	}
+}
+
+// arrived notes when the first of the answer was heard on the caller's side. What was told of the turn already is told again, with that.
+// It reports whether nobody has said so before.
+func (t *turn) arrived(in transport.Heard, tell func(trace.Turn)) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.ear {
+		return false
+	}
+	t.ear = true
+	e := trace.Event{At: in.MouthToEar, Kind: trace.KindEar, Detail: in.Detail}
+	if t.traced == nil {
+		t.events = append(t.events, e)
+		return true
+	}
+	again := *t.traced
+	again.Events = inOrder(append(slices.Clone(again.Events), e))
+	t.traced = &again
+	if tell != nil {
+		tell(again)
+	}
+	return true
 }
 
 // mostEvents is how many events of a turn are traced.
@@ -190,8 +215,12 @@ func (t *turn) status(o outcome) outcome {
 type live struct {
 	mu    sync.Mutex
 	turns []*turn
+	past  []*turn       // The last ones that were among them.
 	news  chan struct{} // Holds something when a turn was added.
 }
+
+// mostPast is how many turns are remembered that have ended: a caller's side may say a little later when it heard their answers.
+const mostPast = 2
 
 func (l *live) add(t *turn) {
 	l.mu.Lock()
@@ -207,6 +236,20 @@ func (l *live) remove(t *turn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.turns = slices.DeleteFunc(l.turns, func(u *turn) bool { return u == t })
+	l.past = append(l.past, t)
+	l.past = slices.Delete(l.past, 0, max(0, len(l.past)-mostPast))
+}
+
+// find returns the turn with the answer, if it is one of now or has just ended; nil otherwise.
+func (l *live) find(response string) *turn {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, t := range slices.Concat(l.turns, l.past) {
+		if t.answer.ID == response {
+			return t
+		}
+	}
+	return nil
 }
 
 // all returns the turns of now.

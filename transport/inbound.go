@@ -56,6 +56,14 @@ type Respond struct {
 	Metadata map[string]string
 }
 
+// Heard says when the caller's side heard the first of an answer, by its own clock, and what the way there was like.
+type Heard struct {
+	Ref        string
+	Response   string
+	MouthToEar time.Duration // From the last voiced sample at its microphone to the first audible one at its loudspeaker.
+	Detail     string        // The way, in words, for people; empty where nothing is known of it.
+}
+
 // Cancel ends the answer that is being given.
 type Cancel struct {
 	Ref      string
@@ -77,3 +85,4 @@ func (Add) isInbound()       {}
 func (Truncate) isInbound()  {}
 func (Respond) isInbound()   {}
 func (Cancel) isInbound()    {}
+func (Heard) isInbound()     {}

@@ -92,6 +92,8 @@ const (
 	KindRedial    = "redial"    // A remote engine was dialled again or replaced.
 	KindTruncated = "truncated" // The caller's side said how much of the answer was played.
 	KindGuess     = "guess"     // An answer was begun before the turn was decided.
+	// The caller's side heard the first of the answer. At is the time from mouth to ear by its own clock.
+	KindEar = "mouth_to_ear"
 )
 
 // Sound is what was recorded of a turn: 16-bit mono PCM.

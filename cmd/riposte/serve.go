@@ -243,6 +243,7 @@ func (s *service) hold(ctx context.Context, call transport.Call, settings transp
 			s.admission.TurnEnded(t.Report, s.status.Calls())
 			record.TurnEnded(t)
 		},
+		Retrace: record.TurnChanged,
 		Models: map[budget.Stage]string{
 			budget.STT: s.settings.STT.Model, budget.LLM: s.settings.LLM.Model, budget.TTS: s.settings.TTS.Voice,
 		},

@@ -138,6 +138,16 @@ func (r *record) TurnEnded(t trace.Turn) {
 	r.Sinks.TurnEnded(t)
 }
 
+// TurnChanged tells those who keep turns of one that they were told of already: what they have is replaced.
+func (r *record) TurnChanged(t trace.Turn) {
+	t.Call, t.Route, t.Version = r.call.ID, r.call.Route, r.call.Version
+	for _, sink := range r.Sinks {
+		if keeps, ok := sink.(*store.Recorder); ok {
+			keeps.TurnEnded(t)
+		}
+	}
+}
+
 // end tells that the call ended, and why.
 func (r *record) end(why error) {
 	r.call.Ended, r.call.Reason, r.call.Turns = time.Now(), reason(why), int(r.turns.Load())

@@ -46,7 +46,18 @@ type responseCancel struct {
 
 type outputClear struct{}
 
+// answerHeard is our own: what a client has measured of an answer. Times are milliseconds.
+type answerHeard struct {
+	Response   string   `json:"response_id"`
+	MouthToEar *float64 `json:"mouth_to_ear_ms"`
+	Jitter     *float64 `json:"jitter_ms,omitempty"`
+	Buffer     *float64 `json:"buffer_ms,omitempty"`
+	RoundTrip  *float64 `json:"round_trip_ms,omitempty"`
+	Lost       *float64 `json:"lost_percent,omitempty"`
+}
+
 func (outputClear) isClientEvent()    {}
+func (answerHeard) isClientEvent()    {}
 func (sessionUpdate) isClientEvent()  {}
 func (audioAppend) isClientEvent()    {}
 func (audioCommit) isClientEvent()    {}
@@ -144,11 +155,12 @@ var clientEvents = map[string]func() clientEvent{
 	"response.create":            func() clientEvent { return new(responseCreate) },
 	"response.cancel":            func() clientEvent { return new(responseCancel) },
 	"output_audio_buffer.clear":  func() clientEvent { return new(outputClear) },
+	"riposte.heard":              func() clientEvent { return new(answerHeard) },
 }
 
 // clientEventTypes lists them for error messages.
 const clientEventTypes = "session.update, input_audio_buffer.append, input_audio_buffer.commit, input_audio_buffer.clear, " +
-	"conversation.item.create, conversation.item.truncate, response.create, response.cancel and output_audio_buffer.clear"
+	"conversation.item.create, conversation.item.truncate, response.create, response.cancel, output_audio_buffer.clear and riposte.heard"
 
 // decode reads a client's event and its event_id. The error is a *wireError, which says how to mend the event; the
 // event_id is returned with it where it could be read.

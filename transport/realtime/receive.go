@@ -85,6 +85,8 @@ func (c *call) inbound(ctx context.Context, e clientEvent, id string, at time.Ti
 		return transport.Cancel{Ref: id, Response: e.Response}, nil
 	case *outputClear:
 		return c.silence(id)
+	case *answerHeard:
+		return e.read(id)
 	}
 	return nil, invalid("type", "invalid_value", "The event type is not known.")
 }

@@ -31,7 +31,10 @@ var wireCases = []struct {
 	{"create with tools", `{"type":"response.create","response":{"tools":[{"type":"function","name":"f","parameters":{"type":"object","description":"a < b"},"strict":true}],"tool_choice":{"type":"function","name":"f"}}}`, ""},
 	{"create without tools", `{"type":"response.create","response":{"tools":[],"tool_choice":"none"}}`, ""},
 
+	{"heard", `{"type":"riposte.heard","response_id":"r","mouth_to_ear_ms":612.5,"jitter_ms":3,"buffer_ms":40,"round_trip_ms":12,"lost_percent":0.5}`, ""},
+
 	{"nothing", ``, "invalid_json"},
+	{"a time in words", `{"type":"riposte.heard","response_id":"r","mouth_to_ear_ms":"soon"}`, "invalid_type"},
 	{"no JSON", `hello`, "invalid_json"},
 	{"cut off", `{"type":"response.create"`, "invalid_json"},
 	{"no object", `[1,2]`, "invalid_type"},

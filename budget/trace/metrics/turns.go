@@ -10,7 +10,7 @@ import (
 // kinds are the events that are counted by their name.
 var kinds = []string{
 	trace.KindBargeIn, trace.KindHeld, trace.KindReleased, trace.KindContinued, trace.KindDropped, trace.KindDegraded, trace.KindTool,
-	trace.KindFault, trace.KindRedial, trace.KindTruncated,
+	trace.KindFault, trace.KindRedial, trace.KindTruncated, trace.KindEar,
 }
 
 // unanswered is the verdict of a turn that was not answered aloud.

@@ -97,4 +97,5 @@ func finish(t trace.Turn) string {
 // harmless are the kinds of events whose details name things of ours, and never what somebody said.
 var harmless = map[string]bool{
 	trace.KindAction: true, trace.KindDropped: true, trace.KindDegraded: true, trace.KindFault: true, trace.KindRedial: true,
+	trace.KindEar: true,
 }
