@@ -35,7 +35,10 @@ var house = map[string][]string{
 	"caller":             {"audio"},
 	"bench":              {"audio", "audio/room", "budget", "budget/trace", "budget/trace/sample", "budget/trace/store", "caller", "endpoint", "llm", "scenario", "scenario/live", "stt", "stt/wer", "tts"},
 	"web":                {},
-	"web/traces":         {"audio", "budget", "budget/trace", "budget/trace/object", "budget/trace/store"},
+	"web/asset":          {},
+	"web/browsertest":    {"native/nativetest"},
+	"web/talk":           {"web/asset"},
+	"web/traces":         {"audio", "budget", "budget/trace", "budget/trace/object", "budget/trace/store", "web/asset"},
 
 	"budget/trace/store":   {"budget", "budget/trace"},
 	"budget/trace/sample":  {"budget", "budget/trace"},
@@ -64,7 +67,7 @@ var house = map[string][]string{
 
 	"cmd/riposte": {
 		"audio", "audio/opus", "audio/silero", "audio/smartturn", "bench", "budget", "budget/trace", "budget/trace/export", "budget/trace/metrics", "budget/trace/object", "budget/trace/otel",
-		"budget/trace/store", "caller", "llm", "llm/llama", "native", "native/console", "native/onnx", "pipeline", "scenario/live", "stt", "stt/whisper", "transport", "transport/realtime", "transport/webrtc", "tts", "tts/piper", "web", "web/traces",
+		"budget/trace/store", "caller", "llm", "llm/llama", "native", "native/console", "native/onnx", "pipeline", "scenario/live", "stt", "stt/whisper", "transport", "transport/realtime", "transport/webrtc", "tts", "tts/piper", "web", "web/talk", "web/traces",
 	},
 }
 

@@ -105,6 +105,10 @@ func (s *service) serve(ctx context.Context, listener net.Listener, ready func()
 	}
 	defer flush()
 
+	secured, err := s.secure(listener, s.settings.WebRTC.Public...)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
 	page, shut := s.openPage()
 	defer shut()
 	calls := s.wire()
@@ -117,14 +121,15 @@ func (s *service) serve(ctx context.Context, listener net.Listener, ready func()
 		s.log.Warn("anybody who reaches this address may call: set keys to ask for one", "listen", listener.Addr().String())
 	}
 	server := &http.Server{
-		Handler:           s.telling(web.WithTraces(web.WithCalls(web.Routes(&s.status, calls), overWebRTC, calls.Issue, calls.Preflight), page)),
+		Handler: s.telling(web.WithTalk(web.WithTraces(
+			web.WithCalls(web.Routes(&s.status, calls), overWebRTC, calls.Issue, calls.Preflight), page), s.talkPage(overWebRTC != nil))),
 		BaseContext:       func(net.Listener) context.Context { return held },
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       time.Minute,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
+	go func() { failed <- server.Serve(secured) }()
 	defer server.Close()
 
 	s.log.Info("loading", "listen", listener.Addr().String(), "version", version)
@@ -142,7 +147,7 @@ func (s *service) serve(ctx context.Context, listener net.Listener, ready func()
 	s.voice = behind(s.around.tts, tts.Synthesizer(s.engines.tts))
 	s.vad = func() (voiceActivity, error) { return s.engines.vad.New() }
 	s.status.Set(web.Ready)
-	s.log.Info("ready", "realtime", "ws://"+listener.Addr().String()+"/v1/realtime", "after", time.Since(began).Round(time.Millisecond))
+	s.log.Info("ready", "page", s.settings.pageAt(listener.Addr()), "realtime", s.settings.realtimeAt(listener.Addr()), "after", time.Since(began).Round(time.Millisecond))
 	rehearsal, stop := context.WithCancel(ctx)
 	var rehearsed sync.WaitGroup
 	s.phrases = &tts.Phrasebook{Voice: s.voice}

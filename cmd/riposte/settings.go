@@ -54,6 +54,7 @@ type settings struct {
 		Pong     time.Duration `default:"30s" help:"How long a client may take to answer a ping; one is sent every third of it." group:"calls"`
 	} `embed:"" prefix:"calls-"`
 
+	TLS    tlsSettings    `embed:"" prefix:"tls-"`
 	WebRTC webRTCSettings `embed:"" prefix:"webrtc-"`
 
 	Talk struct {
@@ -147,6 +148,7 @@ type settings struct {
 var settingGroups = []kong.Group{
 	{Key: "service", Title: "Service"},
 	{Key: "calls", Title: "Calls"},
+	{Key: "tls", Title: "TLS, without which browsers give no microphone to pages of other machines"},
 	{Key: "webrtc", Title: "Calls over WebRTC"},
 	{Key: "talk", Title: "Talk"},
 	{Key: "stt", Title: "Speech to text (whisper.cpp)"},
@@ -201,7 +203,7 @@ func (s *settings) Validate() error {
 	check(s.LLM.TopP >= 0 && s.LLM.TopP <= 1, "llm-top-p is %v: it must be 0 to 1", s.LLM.TopP)
 	check(s.LLM.MinP >= 0 && s.LLM.MinP < 1, "llm-min-p is %v: it must be 0 to below 1", s.LLM.MinP)
 	check(s.LLM.TopK >= 0 && s.LLM.RepeatPenalty >= 0, "llm-top-k and llm-repeat-penalty must not be negative")
-	errs = append(errs, s.validateGPU(), s.WebRTC.validate())
+	errs = append(errs, s.validateGPU(), s.TLS.validate(), s.WebRTC.validate())
 	for _, k := range s.Keys {
 		check(len(k) >= leastKey && !strings.HasPrefix(k, "ek_"), "keys holds one of %d characters: a key has at least %d, and does not begin with ek_", len(k), leastKey)
 	}

@@ -52,17 +52,26 @@ func tracesAt(file string) (string, error) {
 	case "none":
 		return "", nil
 	case "":
-		state := os.Getenv("XDG_STATE_HOME")
-		if state == "" {
-			home, err := os.UserHomeDir()
-			if err != nil {
-				return "", fmt.Errorf("finding the folder for traces: %w (set trace.file)", err)
-			}
-			state = filepath.Join(home, ".local", "state")
+		folder, err := stateFolder()
+		if err != nil {
+			return "", fmt.Errorf("%w (set trace.file)", err)
 		}
-		return filepath.Join(state, "riposte", "traces.db"), nil
+		return filepath.Join(folder, "traces.db"), nil
 	}
 	return filepath.Abs(file)
+}
+
+// stateFolder returns where the service keeps what it has made: $XDG_STATE_HOME/riposte or ~/.local/state/riposte.
+func stateFolder() (string, error) {
+	state := os.Getenv("XDG_STATE_HOME")
+	if state == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", fmt.Errorf("finding the folder for traces and certificates: %w", err)
+		}
+		state = filepath.Join(home, ".local", "state")
+	}
+	return filepath.Join(state, "riposte"), nil
 }
 
 // keepTraces keeps calls and turns in the file that the settings name. A file that cannot be written keeps nobody from calling;

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"riposte/web/asset"
 )
 
 // formats are those of exports.
@@ -53,11 +55,11 @@ func (p *Page) export(w http.ResponseWriter, r *http.Request) {
 		name := map[string]string{"csv": "csv", "otlp": "otlp.jsonl", "perfetto": "perfetto.json"}[format]
 		h.Set("Content-Disposition", `attachment; filename="riposte-turns-`+p.Now().UTC().Format("20060102-150405")+"."+name+`"`)
 		h.Add("Vary", "Accept-Encoding")
-		if takesGzip(r) {
+		if asset.TakesGzip(r) {
 			h.Set("Content-Encoding", "gzip")
 		}
 	}}
-	err = p.writeExport(ctx, out, takesGzip(r), Export{Format: format, Words: q.Get("words") != "no", Store: s, Filter: f})
+	err = p.writeExport(ctx, out, asset.TakesGzip(r), Export{Format: format, Words: q.Get("words") != "no", Store: s, Filter: f})
 	switch {
 	case err != nil && !out.begun && ctx.Err() != nil && r.Context().Err() == nil:
 		p.fail(w, r, &problem{http.StatusServiceUnavailable, "too_slow", fmt.Sprintf("It took more than %v. Choose less time, or a narrower filter.", longest)})

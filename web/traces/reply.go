@@ -3,8 +3,6 @@ package traces
 import (
 	"compress/gzip"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +11,7 @@ import (
 	"time"
 
 	"riposte/budget/trace/store"
+	"riposte/web/asset"
 )
 
 // patience is how long a question may take.
@@ -52,10 +51,9 @@ func (p *Page) answer(ask question) http.Handler {
 			return
 		}
 		// A list that is asked for every other second is seldom another one.
-		sum := sha256.Sum256(body)
-		tag := `"` + hex.EncodeToString(sum[:12]) + `"`
+		tag := asset.Tag(body)
 		w.Header().Set("ETag", tag)
-		if matches(r.Header.Get("If-None-Match"), tag) {
+		if asset.Matches(r.Header.Get("If-None-Match"), tag) {
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
@@ -81,7 +79,7 @@ func (p *Page) write(w http.ResponseWriter, r *http.Request, status int, body []
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Add("Vary", "Accept-Encoding")
-	if len(body) < 1024 || !takesGzip(r) {
+	if len(body) < 1024 || !asset.TakesGzip(r) {
 		w.WriteHeader(status)
 		_, _ = w.Write(body) // whoever asked may be gone
 		return
@@ -134,25 +132,4 @@ func (p *Page) problemOf(r *http.Request, err error) *problem {
 	}
 	p.Log.Error("a question about traces failed", "path", r.URL.Path, "err", err)
 	return &problem{http.StatusInternalServerError, "failed", "The traces could not be read: " + err.Error() + ". The service's log may say more."}
-}
-
-// takesGzip reports whether whoever asks reads gzip.
-func takesGzip(r *http.Request) bool {
-	for part := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
-		name, quality, _ := strings.Cut(strings.TrimSpace(part), ";")
-		if name == "gzip" && strings.ReplaceAll(quality, " ", "") != "q=0" {
-			return true
-		}
-	}
-	return false
-}
-
-// matches reports whether a header If-None-Match names the tag.
-func matches(header, tag string) bool {
-	for part := range strings.SplitSeq(header, ",") {
-		if part = strings.TrimPrefix(strings.TrimSpace(part), "W/"); part == tag || part == "*" {
-			return true
-		}
-	}
-	return false
 }

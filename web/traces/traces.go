@@ -69,8 +69,8 @@ func (p *Page) Open() {
 	p.shelf.path = p.Path
 	p.heavy = make(chan struct{}, 1)
 	p.routes = http.NewServeMux()
-	for _, a := range pageAssets() {
-		p.routes.Handle("GET "+a.path, a)
+	for path, file := range pageAssets() {
+		p.routes.Handle("GET "+path, file)
 	}
 	p.routes.Handle("GET /traces/{$}", http.RedirectHandler("/traces", http.StatusMovedPermanently))
 	for path, ask := range map[string]question{

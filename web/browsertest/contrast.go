@@ -1,4 +1,4 @@
-package traces
+package browsertest
 
 import (
 	"strings"
@@ -6,15 +6,15 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// focus puts the focus on an element.
-func focus(selector string) chromedp.Action[chromedp.Void] {
+// Focus puts the focus on an element.
+func Focus(selector string) chromedp.Action[chromedp.Void] {
 	return chromedp.Evaluate[chromedp.Void]("void document.querySelector('" + selector + "').focus()")
 }
 
-// contrasts fails the test if a text stands out less from what is behind it than WCAG's level AA demands.
-func contrasts(b *browser) {
+// Contrasts fails the test if a text stands out less from what is behind it than WCAG's level AA demands.
+func Contrasts(b *Browser) {
 	b.t.Helper()
-	weak := ask[[]string](b, `(() => {
+	weak := Ask[[]string](b, `(() => {
 		const parse = (c) => (c.match(/[\d.]+/g) ?? []).map(Number)
 		const light = ([r, g, b]) => [r, g, b].map((v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4).reduce((s, v, i) => s + v * [0.2126, 0.7152, 0.0722][i], 0)
 		const behind = (e) => { for (; e; e = e.parentElement) { const c = parse(getComputedStyle(e).backgroundColor); if (c.length === 3 || c[3] > 0.9) return c } return [255, 255, 255] }

@@ -1,14 +1,15 @@
-package traces
+// Package browsertest shows pages of the service in Chromium, for their tests.
+package browsertest
 
 import (
 	"bytes"
 	"context"
 	"fmt"
 	"image/png"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -25,28 +26,38 @@ import (
 // are made and thrown away.
 const picturesAt = "RIPOSTE_TEST_PICTURES"
 
-// browser is a tab in Chromium.
-type browser struct {
-	t    *testing.T
-	ctx  context.Context
-	base string
+// Browser is a tab in Chromium.
+type Browser struct {
+	Base string // Address below which the pages are.
+
+	t   *testing.T
+	ctx context.Context
 
 	mu       sync.Mutex
 	complain []string // What the console said that is no praise.
 }
 
-// browse opens a tab that shows the page.
-func browse(t *testing.T, p *Page) *browser {
+// Flag is a switch of Chromium's, without dashes, and its value: a text, or true.
+type Flag struct {
+	Name  string
+	Value any
+}
+
+// New opens a tab. What Open opens is below the address base. The test is skipped where there is no Chromium, unless all that tests need has
+// to be there.
+func New(t *testing.T, base string, flags ...Flag) *Browser {
 	t.Helper()
-	server := httptest.NewServer(p)
-	t.Cleanup(server.Close)
-	alloc, end := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(chromium(t)), chromedp.NoSandbox, chromedp.DisableGPU, // root in a container has no sandbox
-		chromedp.Flag("autoplay-policy", "no-user-gesture-required"), chromedp.Flag("font-render-hinting", "none"), chromedp.Flag("lang", "en-GB"))...)
+		chromedp.Flag("autoplay-policy", "no-user-gesture-required"), chromedp.Flag("font-render-hinting", "none"), chromedp.Flag("lang", "en-GB"))
+	for _, f := range flags {
+		options = append(options, chromedp.Flag(f.Name, f.Value))
+	}
+	alloc, end := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(end)
 	ctx, cancel := chromedp.NewContext(alloc)
 	t.Cleanup(cancel)
-	b := &browser{t: t, ctx: ctx, base: server.URL}
+	b := &Browser{t: t, ctx: ctx, Base: base}
 	messages := chromedp.Console(ctx)
 	var reading sync.WaitGroup
 	reading.Go(func() {
@@ -62,7 +73,7 @@ func browse(t *testing.T, p *Page) *browser {
 		}
 	})
 	t.Cleanup(func() { cancel(); reading.Wait() })
-	b.must(chromedp.Run(ctx, func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+	b.Must(chromedp.Run(ctx, func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
 		_, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{
 			Source: `addEventListener('securitypolicyviolation', (e) => console.error('policy violated: ' + e.violatedDirective + ' ' + e.blockedURI))`,
 		})
@@ -74,7 +85,7 @@ func browse(t *testing.T, p *Page) *browser {
 	return b
 }
 
-// chromium finds the browser. The test is skipped where there is none, unless all that tests need has to be there.
+// chromium finds the browser.
 func chromium(t *testing.T) string {
 	t.Helper()
 	for _, name := range []string{"chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome"} {
@@ -90,8 +101,8 @@ func chromium(t *testing.T) string {
 	return ""
 }
 
-// step runs a part of the test.
-func (b *browser) step(name string, f func(t *testing.T)) {
+// Step runs a part of the test.
+func (b *Browser) Step(name string, f func(t *testing.T)) {
 	whole := b.t
 	whole.Run(name, func(t *testing.T) {
 		b.t = t
@@ -100,16 +111,16 @@ func (b *browser) step(name string, f func(t *testing.T)) {
 	})
 }
 
-// must fails the test on an error.
-func (b *browser) must(_ chromedp.Void, err error) {
+// Must fails the test on an error.
+func (b *Browser) Must(_ chromedp.Void, err error) {
 	b.t.Helper()
 	if err != nil {
 		b.t.Fatal(err)
 	}
 }
 
-// do acts, for at most 20 s.
-func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
+// Do acts, for at most 20 s.
+func (b *Browser) Do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, 20*time.Second)
 	defer cancel()
@@ -118,15 +129,15 @@ func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// open goes to an address and waits until there is something on the page.
-func (b *browser) open(path, until string) {
+// Open goes to an address and waits until there is something on the page.
+func (b *Browser) Open(path, until string) {
 	b.t.Helper()
-	b.do(chromedp.Navigate(b.base + path))
-	b.until(until)
+	b.Do(chromedp.Navigate(b.Base + path))
+	b.Until(until)
 }
 
-// ask returns the value of an expression.
-func ask[T any](b *browser, js string) T {
+// Ask returns the value of an expression.
+func Ask[T any](b *Browser, js string) T {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, 20*time.Second)
 	defer cancel()
@@ -137,53 +148,53 @@ func ask[T any](b *browser, js string) T {
 	return v
 }
 
-// is fails the test unless an expression is true, at once.
-func (b *browser) is(what, js string) {
+// Is fails the test unless an expression is true, at once.
+func (b *Browser) Is(what, js string) {
 	b.t.Helper()
-	if !ask[bool](b, "Boolean("+js+")") {
+	if !Ask[bool](b, "Boolean("+js+")") {
 		b.t.Errorf("%s: not so: %s", what, js)
 	}
 }
 
-// until waits for an expression to become true.
-func (b *browser) until(js string) {
+// Until waits for an expression to become true.
+func (b *Browser) Until(js string) {
 	b.t.Helper()
 	for end := time.Now().Add(15 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		if ask[bool](b, "Boolean("+js+")") {
+		if Ask[bool](b, "Boolean("+js+")") {
 			return
 		}
 		if time.Now().After(end) {
-			b.t.Fatalf("waited in vain for %s\nat %s\n%.1500s\n%s", js, ask[string](b, "location.href"), ask[string](b, "document.body.innerText"), strings.Join(b.complaints(), "\n"))
+			b.t.Fatalf("waited in vain for %s\nat %s\n%.1500s\n%s", js, Ask[string](b, "location.href"), Ask[string](b, "document.body.innerText"), strings.Join(b.Complaints(), "\n"))
 		}
 	}
 }
 
-// keys presses keys.
-func (b *browser) keys(keys ...string) {
+// Keys presses keys.
+func (b *Browser) Keys(keys ...string) {
 	b.t.Helper()
 	for _, k := range keys {
-		b.do(chromedp.KeyEvent(k))
+		b.Do(chromedp.KeyEvent(k))
 	}
 }
 
-// look sets how large the window is and what its owner likes: "dark" or "light", and "reduce" or "no-preference" of motion.
-func (b *browser) look(width, height int64, scheme, motion string) {
+// Look sets how large the window is and what its owner likes: "dark" or "light", and "reduce" or "no-preference" of motion.
+func (b *Browser) Look(width, height int64, scheme, motion string) {
 	b.t.Helper()
-	b.do(chromedp.EmulateViewport(width, height))
-	b.must(chromedp.Run(b.ctx, func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+	b.Do(chromedp.EmulateViewport(width, height))
+	b.Must(chromedp.Run(b.ctx, func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
 		_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: motion}},
 		})
 		return chromedp.Void{}, err
 	}))
 	// Two frames: what watches sizes draws anew in the first.
-	b.do(chromedp.Evaluate[chromedp.Void](`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 60))))`, chromedp.EvalAwaitPromise))
+	b.Do(chromedp.Evaluate[chromedp.Void](`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 60))))`, chromedp.EvalAwaitPromise))
 }
 
-// fits fails the test if anything reaches beyond the window's width, but for what scrolls by itself.
-func (b *browser) fits(where string) {
+// Fits fails the test if anything reaches beyond the window's width, but for what scrolls by itself.
+func (b *Browser) Fits(where string) {
 	b.t.Helper()
-	wide := ask[[]string](b, `(() => {
+	wide := Ask[[]string](b, `(() => {
 		const width = document.documentElement.clientWidth, out = []
 		if (document.documentElement.scrollWidth > width) out.push('the page is ' + document.documentElement.scrollWidth + ' px wide')
 		for (const e of document.body.querySelectorAll('*')) {
@@ -201,8 +212,8 @@ func (b *browser) fits(where string) {
 	}
 }
 
-// shoot takes a picture of what the window shows.
-func (b *browser) shoot(name string) {
+// Shoot takes a picture of what the window shows.
+func (b *Browser) Shoot(name string) {
 	b.t.Helper()
 	shot, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 	if err != nil {
@@ -228,16 +239,17 @@ func (b *browser) shoot(name string) {
 	}
 }
 
-func (b *browser) complaints() []string {
+// Complaints returns what the console said that is no praise.
+func (b *Browser) Complaints() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.complain
+	return slices.Clone(b.complain)
 }
 
-// calm fails the test if the console complained.
-func (b *browser) calm() {
+// Calm fails the test if the console complained.
+func (b *Browser) Calm() {
 	b.t.Helper()
-	for _, c := range b.complaints() {
+	for _, c := range b.Complaints() {
 		b.t.Error(c)
 	}
 }

@@ -1,4 +1,4 @@
-package traces
+package browsertest
 
 import (
 	"cmp"
