@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -109,7 +110,7 @@ func (s *Server) Preflight(w http.ResponseWriter, r *http.Request) {
 }
 
 // originAllowed lets programs in, which send no origin, pages that this service itself has served, and those that the
-// settings name. Only an address, or localhost, is taken for this service: a page elsewhere can have its own name lead
+// settings name. Only an address, localhost or the machine's own name is taken for this service: a page elsewhere can have its own name lead
 // here, and that name would then be origin and host alike.
 func (s *Server) originAllowed(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
@@ -120,7 +121,8 @@ func (s *Server) originAllowed(r *http.Request) bool {
 	if err != nil {
 		host = r.Host
 	}
-	if host == "localhost" || net.ParseIP(strings.Trim(host, "[]")) != nil {
+	own, err := os.Hostname()
+	if host == "localhost" || net.ParseIP(strings.Trim(host, "[]")) != nil || err == nil && own != "" && strings.EqualFold(host, own) {
 		if origin == "http://"+r.Host || origin == "https://"+r.Host {
 			return true
 		}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -419,6 +420,15 @@ func TestOrigins(t *testing.T) {
 	rebound.Header.Set("Origin", "http://evil.example:8080")
 	if s.originAllowed(rebound) {
 		t.Error("a page whose name leads here is let in")
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		t.Skip(err)
+	}
+	own := httptest.NewRequest("GET", "https://"+name+":8080/v1/realtime", nil)
+	own.Header.Set("Origin", "https://"+name+":8080")
+	if !s.originAllowed(own) {
+		t.Error("a page that was asked for by this machine's name is not let in")
 	}
 }
 

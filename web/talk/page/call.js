@@ -137,6 +137,7 @@ export class Call {
     while (this.#broken && !this.#over && performance.now() < end) {
       await this.#restart()
       await new Promise((done) => setTimeout(done, pause))
+      if (this.#broken && this.#connection.connectionState === 'connected') this.#changed('connected') // it may have been told of before
     }
     if (this.#broken) this.#end(new Problem('lost', 'The network dropped, and the call with it.'))
   }

@@ -3,7 +3,7 @@
 // phases are the states of a call, with what they are called and what to do in them.
 export const phases = {
   idle: ['Ready', 'Press the button and ask something.'],
-  connecting: ['Connecting', 'One moment.'],
+  connecting: ['Connecting', 'If the browser asks, let it use the microphone.'],
   listening: ['Listening', 'Speak whenever you like.'],
   hearing: ['Hearing you', 'Your words appear as they are understood.'],
   thinking: ['Thinking', ''],
@@ -28,14 +28,15 @@ export class Conversation {
   #sounding = false
   #held = false
   #asked = false // Something that was said waits for its answer.
+  #stopped = null // The item that was said last, to its end.
   #silent = new Set() // Items that are silences.
   #ears = new Map()
 
   // phase returns what the call does now.
   get phase() {
     if (this.#held) return 'held'
-    if (this.#sounding) return 'speaking'
     if (this.#hearing) return 'hearing'
+    if (this.#sounding) return 'speaking'
     return this.#thinking ? 'thinking' : 'listening'
   }
 
@@ -49,6 +50,7 @@ export class Conversation {
       case 'input_audio_buffer.speech_stopped':
         this.#hearing = false
         this.#thinking = true
+        this.#stopped = e.item_id
         return
       case 'input_audio_buffer.timeout_triggered':
         this.#silent.add(e.item_id)
@@ -139,7 +141,7 @@ export class Conversation {
 
   #hypothesis(e) {
     this.#dropPartial(e.item_id)
-    if (!this.#sounding) this.#hearing = true
+    if (!this.#sounding && e.item_id !== this.#stopped) this.#hearing = true // the last words of what was said may come behind its end
     const entry = this.#find(e.item_id)
     if (!entry) this.entries.push({ id: e.item_id, role: 'user', text: e.text, stable: e.stable, state: 'partial' })
     else if (entry.state === 'partial') Object.assign(entry, { text: e.text, stable: e.stable })

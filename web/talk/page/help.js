@@ -22,6 +22,7 @@ export function help(code, { message = '', retry = null, host = '' } = {}) {
         steps: ['Click the sign left of the address, and allow the microphone for this page.', 'Does the system let the browser listen? On macOS and Windows that is in its settings, under privacy.', 'Then press Talk again.'],
       }
     case 'NotFoundError':
+    case 'NotSupportedError':
     case 'OverconstrainedError':
       return {
         title: 'There is no microphone',
@@ -60,6 +61,8 @@ export function help(code, { message = '', retry = null, host = '' } = {}) {
     case 'session_idle':
     case 'session_silent':
       return { title: 'The call has ended', text: message, steps: ['Press Talk for another one.'] }
+    case 'closed':
+      return { title: 'The service has ended the call', text: 'It may have been stopped.', steps: ['Press Talk for another one.'] }
     case 'lost':
       return { title: 'The call was lost', text: 'The network dropped for too long. A new call was begun, which does not know what was said before.' }
     case 'unreachable':

@@ -71,6 +71,7 @@ function tell(code, details = {}) {
 }
 
 function clear() {
+  clearTimeout(waiting)
   byID('help').replaceChildren()
 }
 
@@ -78,7 +79,6 @@ function clear() {
 async function begin({ silent = false, again = false } = {}) {
   if (starting || call) return
   starting = true
-  clearTimeout(waiting)
   if (!again) clear()
   way = again ? 'reconnecting' : 'connecting'
   show()
@@ -135,7 +135,7 @@ function became(state) {
     case 'connected':
     case 'back':
       way = null
-      clear()
+      if (!byID('help').querySelector('[data-code="lost"]')) clear() // that is to be read
       if (unsent) write(unsent)
       unsent = null
   }
@@ -212,7 +212,7 @@ function release() {
 }
 
 function hangUp() {
-  clearTimeout(waiting)
+  clear()
   unsent = null
   starting = false
   if (call) call.hangUp()
