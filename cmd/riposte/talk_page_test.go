@@ -21,25 +21,40 @@ import (
 	"riposte/stt"
 	"riposte/stt/wer"
 	"riposte/stt/whisper"
+	"riposte/tts"
 	"riposte/web/browsertest"
 )
 
 // asked is what is said in testdata/question.flac.
 const asked = "Should I get a dog or a cat?"
 
+// askedThen is said over the answer to it, by the service's own voice.
+const askedThen = "Wait a moment. What do cats like to eat?"
+
 // microphoneFile writes what a microphone hears in the course of a call: a question, some way into its answer another one, and then nothing more.
-func microphoneFile(t *testing.T, before, between time.Duration) string {
+func microphoneFile(t *testing.T, voice tts.Synthesizer, before, between time.Duration) string {
 	t.Helper()
-	pcm, rate, err := audio.ReadFile("testdata/question.flac")
+	const rate = 48000
+	first, hz, err := audio.ReadFile("testdata/question.flac")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if pcm, err = audio.Resample(pcm, rate, 48000); err != nil {
+	if first, err = audio.Resample(first, hz, rate); err != nil {
 		t.Fatal(err)
 	}
-	silence := func(d time.Duration) audio.PCM { return make(audio.PCM, audio.Samples(d, 48000)) }
+	var then audio.PCM
+	for pcm, err := range voice.Speak(t.Context(), askedThen, tts.Options{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		then = append(then, pcm...)
+	}
+	if then, err = audio.Resample(then, voice.Rate(), rate); err != nil {
+		t.Fatal(err)
+	}
+	silence := func(d time.Duration) audio.PCM { return make(audio.PCM, audio.Samples(d, rate)) }
 	path := filepath.Join(t.TempDir(), "microphone.wav")
-	if err := audio.WriteWAV(path, slices.Concat(silence(before), pcm, silence(between), pcm, silence(time.Second)), 48000); err != nil {
+	if err := audio.WriteWAV(path, slices.Concat(silence(before), first, silence(between), then, silence(time.Second)), rate); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -57,7 +72,6 @@ func TestTalkPage(t *testing.T) {
 	for _, m := range []string{"whisper-tiny.en-q8_0", "whisper-base", "smollm2-135m-instruct-q8_0", "piper-en_us-joe-medium", "silero-vad"} {
 		nativetest.File(t, m)
 	}
-	microphone := microphoneFile(t, 2500*time.Millisecond, 3500*time.Millisecond)
 	s := newService(testSettings(t, "--listen=127.0.0.1:0", "--trace-file="+filepath.Join(t.TempDir(), "traces.db")), slog.New(slog.DiscardHandler))
 	defer s.keepTraces()()
 	url, stop, err := s.alone(context.Background())
@@ -69,6 +83,7 @@ func TestTalkPage(t *testing.T) {
 			t.Error(err)
 		}
 	}()
+	microphone := microphoneFile(t, s.voice, 2500*time.Millisecond, 3500*time.Millisecond)
 	b := browsertest.New(t, strings.Replace(url, "ws://", "http://", 1),
 		browsertest.Flag{Name: "use-fake-device-for-media-stream", Value: true}, browsertest.Flag{Name: "use-fake-ui-for-media-stream", Value: true},
 		browsertest.Flag{Name: "use-file-for-fake-audio-capture", Value: microphone + "%noloop"})
@@ -76,6 +91,13 @@ func TestTalkPage(t *testing.T) {
 	b.Open("/", "!document.getElementById('traces').hidden")
 
 	b.Step("connect", func(t *testing.T) {
+		browsertest.Ask[bool](b, `(() => {
+			window.phases = []
+			new MutationObserver(() => window.phases.push(document.getElementById('call').dataset.phase)).observe(document.getElementById('call'), { attributeFilter: ['data-phase'] })
+			window.connections = []
+			window.RTCPeerConnection = class extends RTCPeerConnection { constructor(...args) { super(...args); window.connections.push(this) } }
+			return true
+		})()`)
 		browsertest.Ask[bool](b, "document.getElementById('talk').click() ?? true")
 		b.Until("['listening', 'hearing'].includes(document.getElementById('call').dataset.phase)")
 		b.Is("the state is said", "/Listening|Hearing/.test(document.getElementById('said').textContent)")
@@ -104,6 +126,13 @@ func TestTalkPage(t *testing.T) {
 		b.Until("document.querySelector('.entry.agent.interrupted')")
 		b.Is("something of the answer was heard", "document.querySelector('.entry.agent.interrupted .words span').textContent.trim() !== ''")
 		b.Until("document.querySelector('#turn .bar')")
+		if heard := browsertest.Ask[string](b, "document.querySelectorAll('.entry.user.final .words')[1].textContent"); wer.WER(askedThen, heard).Rate() > 0.45 { // its beginning is said over the answer
+			t.Errorf("the page shows %q, and %q was said", heard, askedThen)
+		}
+		phases := strings.Join(browsertest.Ask[[]string](b, "window.phases"), " ")
+		if !strings.HasPrefix(phases, "connecting listening hearing thinking speaking held") {
+			t.Errorf("the call went through %s", phases)
+		}
 	})
 	b.Step("answer", func(t *testing.T) {
 		b.Until("document.querySelectorAll('.entry.agent').length === 2 && document.querySelectorAll('.entry.agent')[1].classList.contains('done') && document.getElementById('call').dataset.phase === 'listening'")
@@ -164,6 +193,37 @@ func TestTalkPage(t *testing.T) {
 			browsertest.Contrasts(b)
 			b.Shoot(look.name)
 		}
+	})
+	// drop has the page believe that its connection broke, until it is told that it works again.
+	drop := func() {
+		browsertest.Ask[bool](b, `(() => {
+			const c = window.connections.at(-1)
+			window.before = c.remoteDescription.sdp.match(/a=ice-ufrag:.*/)[0]
+			Object.defineProperty(c, 'connectionState', { value: 'disconnected', configurable: true })
+			c.onconnectionstatechange()
+			delete c.connectionState
+			return true
+		})()`)
+		b.Until("document.getElementById('call').dataset.phase === 'reconnecting'")
+	}
+	b.Step("the network drops and comes back", func(t *testing.T) {
+		drop()
+		b.Until("document.getElementById('call').dataset.phase === 'listening'")
+		b.Is("it is the same call, by another way", "window.connections.length === 1 && window.connections[0].remoteDescription.sdp.match(/a=ice-ufrag:.*/)[0] !== window.before")
+		if n := s.status.Calls(); n != 1 {
+			t.Errorf("the service holds %d calls, want 1", n)
+		}
+	})
+	b.Step("the call is lost meanwhile", func(t *testing.T) {
+		browsertest.Ask[bool](b, `(() => {
+			const real = window.fetch
+			window.fetch = (path, init) => path.includes('rtc_') ? Promise.resolve(new Response('{"error":{"code":"call_not_found","message":"There is no such call."}}', { status: 404 })) : real(path, init)
+			return true
+		})()`)
+		drop()
+		b.Until("document.getElementById('call').dataset.phase === 'listening' && window.connections.length === 2")
+		b.Is("it is said", "document.querySelector('.help').dataset.code === 'lost' && document.querySelector('.help').textContent.includes('A new call was begun')")
+		b.Is("what was said stays", "document.querySelectorAll('.entry').length === 4")
 	})
 	b.Step("mute and hang up", func(t *testing.T) {
 		b.Until("!document.getElementById('mute').hidden")
