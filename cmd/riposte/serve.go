@@ -122,7 +122,7 @@ func (s *service) serve(ctx context.Context, listener net.Listener, ready func()
 	}
 	server := &http.Server{
 		Handler: s.telling(web.WithTalk(web.WithTraces(
-			web.WithCalls(web.Routes(&s.status, calls), overWebRTC, calls.Issue, calls.Preflight), page), s.talkPage(overWebRTC != nil))),
+			web.WithCalls(web.Routes(&s.status, calls), overWebRTC, calls.Issue, calls.Preflight), page), s.talkPage(overWebRTC != nil, page))),
 		BaseContext:       func(net.Listener) context.Context { return held },
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       time.Minute,

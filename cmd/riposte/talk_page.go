@@ -9,15 +9,15 @@ import (
 	"riposte/web/traces"
 )
 
-// talkPage returns the page on which people talk, of a service that takes calls over WebRTC or does not.
-func (s *service) talkPage(overWebRTC bool) *talk.Page {
+// talkPage returns the page on which people talk, of a service that takes calls over WebRTC or does not. It leads to the page of traces.
+func (s *service) talkPage(overWebRTC bool, page *traces.Page) *talk.Page {
 	set := s.settings
 	routes := slices.Sorted(maps.Keys(s.routes))
 	routes = slices.Insert(slices.DeleteFunc(routes, func(name string) bool { return name == defaultRoute }), 0, defaultRoute)
 	return talk.New(talk.About{
 		Version: version, Recogniser: set.STT.Model, Model: set.LLM.Model, Voice: set.TTS.Voice, Routes: routes, Eagerness: set.Talk.Eagerness, Speed: set.TTS.Speed,
-		Keys: len(set.Keys) > 0, WebRTC: overWebRTC, Traces: traces.Access(set.Trace.Page) != traces.Off && set.Trace.File != "none", Secure: set.TLS.wanted(),
-	})
+		Keys: len(set.Keys) > 0, WebRTC: overWebRTC, Secure: set.TLS.wanted(),
+	}, page.Shows)
 }
 
 // realtimeAt returns the address that clients over WebSocket connect to.

@@ -194,6 +194,17 @@ func TestTalkPage(t *testing.T) {
 			b.Shoot(look.name)
 		}
 	})
+	b.Step("settings of a call that goes on", func(t *testing.T) {
+		browsertest.Ask[bool](b, `(() => {
+			document.getElementById('open-settings').click()
+			const set = (name, value) => { const e = document.querySelector('[name=' + name + ']'); e.value = value; e.dispatchEvent(new Event('change', { bubbles: true })) }
+			set('instructions', 'Be kind.'); set('speed', '1.25'); set('eagerness', 'high'); set('instructions', '')
+			return true
+		})()`)
+		browsertest.Ask[bool](b, "(document.getElementById('settings').close(), true)")
+		time.Sleep(300 * time.Millisecond) // in which an error would have come
+		b.Is("the service takes them", "!document.querySelector('.help') && document.getElementById('call').dataset.phase === 'listening'")
+	})
 	// drop has the page believe that its connection broke, until it is told that it works again.
 	drop := func() {
 		browsertest.Ask[bool](b, `(() => {
@@ -224,6 +235,17 @@ func TestTalkPage(t *testing.T) {
 		b.Until("document.getElementById('call').dataset.phase === 'listening' && window.connections.length === 2")
 		b.Is("it is said", "document.querySelector('.help').dataset.code === 'lost' && document.querySelector('.help').textContent.includes('A new call was begun')")
 		b.Is("what was said stays", "document.querySelectorAll('.entry').length === 4")
+	})
+	b.Step("another microphone", func(t *testing.T) {
+		browsertest.Ask[bool](b, `(() => {
+			window.track = window.connections.at(-1).getSenders()[0].track.id
+			const e = document.querySelector('[name=echo]')
+			e.checked = false
+			e.dispatchEvent(new Event('change', { bubbles: true }))
+			return true
+		})()`)
+		b.Until("window.connections.at(-1).getSenders()[0].track.id !== window.track")
+		b.Is("it is as was chosen", "window.connections.at(-1).getSenders()[0].track.getSettings().echoCancellation === false")
 	})
 	b.Step("mute and hang up", func(t *testing.T) {
 		b.Until("!document.getElementById('mute').hidden")

@@ -15,7 +15,7 @@ import (
 
 var about = About{
 	Version: "v1", Recogniser: "whisper-tiny.en-q8_0", Model: "smollm2-135m-instruct-q8_0", Voice: "piper-en_us-joe-medium", Routes: []string{"default", "sales"},
-	Eagerness: "medium", Speed: 1, Keys: true, WebRTC: true, Traces: true,
+	Eagerness: "medium", Speed: 1, Keys: true, WebRTC: true,
 }
 
 // fake devices beep, and nobody is asked for them.
@@ -33,7 +33,7 @@ type service struct {
 
 func serve(t *testing.T, about About, call http.HandlerFunc) *service {
 	t.Helper()
-	page, s := New(about), &service{call: call}
+	page, s := New(about, func(*http.Request) bool { return true }), &service{call: call}
 	mux := http.NewServeMux()
 	mux.Handle("GET /test/", http.StripPrefix("/test/", http.FileServer(http.Dir("testdata"))))
 	mux.HandleFunc("/v1/realtime/calls", func(w http.ResponseWriter, r *http.Request) {

@@ -19,7 +19,8 @@ var files embed.FS
 
 // Page is the handler of the page and of what is below /talk/. It is safe for use by many goroutines.
 type Page struct {
-	about  []byte
+	about  About
+	sees   func(*http.Request) bool
 	routes *http.ServeMux
 }
 
@@ -34,22 +35,18 @@ type About struct {
 	Speed      float32  `json:"speed"`     // Of the voice.
 	Keys       bool     `json:"keys"`      // Callers are asked for a key.
 	WebRTC     bool     `json:"webrtc"`    // Calls over WebRTC are taken.
-	Traces     bool     `json:"traces"`    // There is a page of traces.
+	Traces     bool     `json:"traces"`    // There is a page of traces that whoever asks may see. New takes who that is.
 	Secure     bool     `json:"secure"`    // The service itself speaks TLS.
 }
 
-// New returns the page of a service.
-func New(about About) *Page {
+// New returns the page of a service. sees reports whether whoever sends a request may see the page of traces; nil is nobody.
+func New(about About, sees func(*http.Request) bool) *Page {
 	about.Routes = append([]string{}, about.Routes...) // a list, even if it is empty
-	b, err := json.Marshal(about)
-	if err != nil {
-		panic(err) // it has strings and numbers only, and speeds are finite
-	}
 	folder, err := fs.Sub(files, "page")
 	if err != nil {
 		panic(err) // it is in the binary
 	}
-	p := &Page{about: b, routes: http.NewServeMux()}
+	p := &Page{about: about, sees: sees, routes: http.NewServeMux()}
 	for _, f := range asset.Files(folder) {
 		path := "/talk/assets/" + f.Name
 		if f.Name == "index.html" {
@@ -82,7 +79,9 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // service says what the page offers to choose.
-func (p *Page) service(w http.ResponseWriter, _ *http.Request) {
+func (p *Page) service(w http.ResponseWriter, r *http.Request) {
+	about := p.about
+	about.Traces = p.sees != nil && p.sees(r)
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(p.about) // whoever asked may be gone
+	_ = json.NewEncoder(w).Encode(about) // whoever asked may be gone
 }

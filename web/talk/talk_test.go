@@ -17,7 +17,7 @@ func get(path string, headers ...string) *httptest.ResponseRecorder {
 		r.Header.Set(headers[i], headers[i+1])
 	}
 	w := httptest.NewRecorder()
-	New(About{Version: "v1", Model: "m", Routes: []string{"default", "sales"}, WebRTC: true}).ServeHTTP(w, r)
+	New(About{Version: "v1", Model: "m", Routes: []string{"default", "sales"}, WebRTC: true}, func(r *http.Request) bool { return r.Header.Get("X-Sees") != "" }).ServeHTTP(w, r)
 	return w
 }
 
@@ -78,7 +78,7 @@ func TestNothingElse(t *testing.T) {
 	}
 	r := httptest.NewRequest("POST", "http://localhost/talk/service", strings.NewReader("{}"))
 	w := httptest.NewRecorder()
-	New(About{}).ServeHTTP(w, r)
+	New(About{}, nil).ServeHTTP(w, r)
 	if w.Code != http.StatusMethodNotAllowed {
 		t.Errorf("POST: %d", w.Code)
 	}
@@ -108,7 +108,10 @@ func TestService(t *testing.T) {
 	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Model != "m" || !got.WebRTC || !slices.Equal(got.Routes, []string{"default", "sales"}) || w.Header().Get("Cache-Control") != "no-store" {
+	if got.Model != "m" || !got.WebRTC || got.Traces || !slices.Equal(got.Routes, []string{"default", "sales"}) || w.Header().Get("Cache-Control") != "no-store" {
 		t.Errorf("got %+v with %v", got, w.Header())
+	}
+	if w := get("/talk/service", "X-Sees", "them"); !strings.Contains(w.Body.String(), `"traces":true`) {
+		t.Errorf("who may see traces is told %s", w.Body)
 	}
 }

@@ -50,6 +50,9 @@ func TestAccess(t *testing.T) {
 		if w.Code != tt.want {
 			t.Errorf("%s: %d, want %d: %s", tt.name, w.Code, tt.want, w.Body)
 		}
+		if got := p.Shows(r); got != (tt.want == 200) {
+			t.Errorf("%s: it is shown: %v", tt.name, got)
+		}
 		if w.Code != 200 && strings.Contains(w.Body.String(), "said") && !strings.Contains(w.Body.String(), "what callers said") {
 			t.Errorf("%s: the refusal tells what was said: %s", tt.name, w.Body)
 		}

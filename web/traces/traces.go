@@ -101,6 +101,9 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.routes.ServeHTTP(w, r)
 }
 
+// Shows reports whether whoever sends the request may see the page.
+func (p *Page) Shows(r *http.Request) bool { return p.Path != "" && p.refuse(r) == nil }
+
 // policy lets the page have nothing but what is embedded in the binary, and write no text of callers as code.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; media-src 'self'; " +
 	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"

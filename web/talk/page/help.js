@@ -66,7 +66,7 @@ export function help(code, { message = '', retry = null, host = '' } = {}) {
     case 'lost':
       return { title: 'The call was lost', text: 'The network dropped for too long. A new call was begun, which does not know what was said before.' }
     case 'unreachable':
-      return { title: 'The service does not answer', text: 'It may not be running, or the network is down.', steps: ['Press Talk again when it is there.'] }
+      return { title: 'The service does not answer', text: `It may not be running, or the network is down.${again}`, steps: ['Press Talk again when it is there.'] }
     case 'unreachable_media':
       return {
         title: 'No sound comes through',

@@ -40,9 +40,8 @@ export class Levels {
     this.#sources[input]?.connect(this.#node, 0, input)
   }
 
-  async close() {
-    this.#sources.forEach((source) => source?.disconnect())
-    this.#node.port.onmessage = null
-    await this.#context.close()
+  // wake goes on measuring where the system has stopped it, as some do when a call comes in.
+  async wake() {
+    await this.#context.resume()
   }
 }

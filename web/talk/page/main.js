@@ -24,6 +24,7 @@ let muted = false
 let starting = false // A call is asked for, and its microphone.
 let way = 'idle' // Of the call itself, where that is not up to the conversation: idle, connecting, reconnecting or ended; null while it is.
 let waiting = null // Until a refused call is tried again.
+let returns = 0 // How often a call that was lost is still to be begun anew while the service cannot be reached.
 let unsent = null // What was written before there was a call.
 
 const draw = transcript(byID('transcript'))
@@ -72,6 +73,7 @@ function tell(code, details = {}) {
 
 function clear() {
   clearTimeout(waiting)
+  waiting = null
   byID('help').replaceChildren()
 }
 
@@ -115,7 +117,8 @@ async function listen(silent) {
     watch(stream)
     fillDevices()
   }
-  levels ??= await Levels.open(measured)
+  levels ??= await Levels.open(measured).catch(() => null) // without it there is a call all the same
+  await levels?.wake()
   if (stream) levels?.microphone(stream)
 }
 
@@ -135,6 +138,7 @@ function became(state) {
     case 'connected':
     case 'back':
       way = null
+      returns = 0
       if (!byID('help').querySelector('[data-code="lost"]')) clear() // that is to be read
       if (unsent) write(unsent)
       unsent = null
@@ -182,15 +186,21 @@ async function report({ response, ms }) {
   to?.send({ type: 'riposte.heard', response_id: response, mouth_to_ear_ms: ms, ...more })
 }
 
+const mostReturns = 24
+const returnAfter = 5 // Seconds.
+
 // ended cleans up behind a call, and says why it ended.
 function ended(problem) {
   const lost = problem?.code === 'lost'
+  if (lost) returns = mostReturns
+  const again = problem?.code === 'unreachable' && returns-- > 0
+  if (again) problem.retry = returnAfter
   way = 'ended'
   conversation.broken()
   ear.forget()
   voice.srcObject = null
   levels?.answer(null)
-  if (problem) tell(problem.code, { message: problem.message, retry: waits(problem.code) ? problem.retry : null })
+  if (problem) tell(problem.code, { message: problem.message, retry: again || waits(problem.code) ? problem.retry : null })
   if (lost) {
     show()
     begin({ again: true, silent: !stream })
@@ -198,7 +208,7 @@ function ended(problem) {
   }
   const withSound = Boolean(stream)
   release()
-  if (problem && waits(problem.code) && problem.retry) waiting = setTimeout(() => begin({ silent: !withSound && unsent !== null }), problem.retry * 1000)
+  if (problem?.retry && (again || waits(problem.code))) waiting = setTimeout(() => begin({ again, silent: !withSound }), problem.retry * 1000)
   show()
 }
 
@@ -213,6 +223,7 @@ function release() {
 
 function hangUp() {
   clear()
+  returns = 0
   unsent = null
   starting = false
   if (call) call.hangUp()
@@ -246,7 +257,13 @@ byID('write').addEventListener('submit', (e) => {
   unsent = text
   begin({ silent: true })
 })
-addEventListener('online', () => call?.wake())
+addEventListener('online', () => {
+  call?.wake()
+  if (waiting !== null && returns > 0) {
+    clear()
+    begin({ again: true })
+  }
+})
 addEventListener('pagehide', () => call?.hangUp())
 
 // Settings.
