@@ -36,6 +36,7 @@ type entry struct {
 	cut    bool          // It was interrupted: text is what was heard of it.
 	answer string        // The answer that it is part of; empty for what is not the model's.
 	untold bool          // The caller's side does not know of it yet, and it may come to nothing.
+	aloud  bool          // It is speech, and not writing.
 	call   *call         // A call of a tool, or the result of one; nil for what is said.
 }
 
@@ -63,6 +64,7 @@ func (h *history) addOf(answer string, it transport.Item) (previous string, err 
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	e := &entry{id: it.ID, role: it.Role, text: it.Text, answer: answer}
+	e.aloud = it.Role == llm.User && it.Call == nil && it.Text == "" // words of speech are not known at first
 	if e.call, err = h.newCall(it); err != nil {
 		return "", err
 	}
@@ -144,11 +146,13 @@ func (e *entry) size() int {
 	return n
 }
 
-// remove takes an item out.
-func (h *history) remove(id string) {
+// remove takes an item out. It reports false when it is not there any more.
+func (h *history) remove(id string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	before := len(h.items)
 	h.items = slices.DeleteFunc(h.items, func(e *entry) bool { return e.id == id })
+	return len(h.items) < before
 }
 
 // has reports whether an item is part of the conversation.
@@ -176,7 +180,7 @@ func (h *history) setSpoken(id string, spoken []span, heard time.Duration, cut b
 	defer h.mu.Unlock()
 	text := heardText(spoken, heard)
 	if e := h.find(id); e != nil {
-		e.text, e.spoken, e.heard, e.cut = text, spoken, heard, cut
+		e.text, e.spoken, e.heard, e.cut, e.aloud = text, spoken, heard, cut, true
 	}
 	return text
 }

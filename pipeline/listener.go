@@ -97,6 +97,10 @@ func (l *listener) does(in transport.Inbound) error {
 		return l.add(in)
 	case transport.Truncate:
 		return l.truncate(in)
+	case transport.Look:
+		return l.look(in)
+	case transport.Remove:
+		return l.remove(in)
 	case transport.Respond:
 		return l.respond(in)
 	case transport.Cancel:

@@ -207,10 +207,12 @@ func (l *listener) take(clock *budget.Turn, respond bool) error {
 	}
 	l.hearing, l.ending, l.own, l.spent, l.prompts = nil, nil, 0, speculation{}, 0
 	if t.replaces = l.replaces(); t.replaces != "" {
-		l.history.remove(t.replaces)
-		l.resumes.hearing.stop() // it is heard again, as part of this turn
-		if err := l.Call.Send(l.ctx, transport.Removed{Item: t.replaces}); err != nil {
-			return err
+		there := l.history.remove(t.replaces) // else the caller's side has taken it out already
+		l.resumes.hearing.stop()              // it is heard again, as part of this turn
+		if there {
+			if err := l.Call.Send(l.ctx, transport.Removed{Item: t.replaces}); err != nil {
+				return err
+			}
 		}
 	}
 	l.last, l.lastFrom, l.lastEnd, l.resumes = t, l.ear.from, l.ear.voiced, nil

@@ -39,6 +39,18 @@ type Truncate struct {
 	Heard time.Duration // Of the answer's own sound.
 }
 
+// Look asks what an item of the conversation is now.
+type Look struct {
+	Ref  string
+	Item string
+}
+
+// Remove takes an item out of the conversation, and with a call its result.
+type Remove struct {
+	Ref  string
+	Item string
+}
+
 // Respond asks for an answer to the conversation as it stands.
 type Respond struct {
 	Ref string
@@ -83,6 +95,8 @@ func (Clear) isInbound()     {}
 func (Configure) isInbound() {}
 func (Add) isInbound()       {}
 func (Truncate) isInbound()  {}
+func (Look) isInbound()      {}
+func (Remove) isInbound()    {}
 func (Respond) isInbound()   {}
 func (Cancel) isInbound()    {}
 func (Heard) isInbound()     {}

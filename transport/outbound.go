@@ -51,8 +51,16 @@ type Added struct {
 	Previous string
 }
 
-// Removed says that something the caller said is no longer part of the conversation, since the caller went on with it: what
-// comes next takes it in.
+// Found answers Look.
+type Found struct {
+	Item  Item // Of an answer its Text is what was heard; of speech it is empty until that is recognised.
+	Aloud bool // It is speech, and not writing.
+	Open  bool // It is an answer that is still being given or heard: how much of it will have been heard is not known.
+	Cut   bool // It is an answer that the caller interrupted.
+}
+
+// Removed answers Remove. Unasked it says that something the caller said is no longer part of the conversation, since the caller went on
+// with it: what comes next takes it in.
 type Removed struct{ Item string }
 
 // Truncated answers Truncate.
@@ -170,6 +178,7 @@ func (TimedOut) isOutbound()            {}
 func (Cleared) isOutbound()             {}
 func (Added) isOutbound()               {}
 func (Removed) isOutbound()             {}
+func (Found) isOutbound()               {}
 func (Truncated) isOutbound()           {}
 func (Hypothesis) isOutbound()          {}
 func (Transcribed) isOutbound()         {}

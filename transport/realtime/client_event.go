@@ -36,6 +36,14 @@ type itemTruncate struct {
 	AudioEndMS   *int64 `json:"audio_end_ms"`
 }
 
+type itemRetrieve struct {
+	Item string `json:"item_id"`
+}
+
+type itemDelete struct {
+	Item string `json:"item_id"`
+}
+
 type responseCreate struct {
 	Response *responseParams `json:"response,omitempty"`
 }
@@ -64,6 +72,8 @@ func (audioCommit) isClientEvent()    {}
 func (audioClear) isClientEvent()     {}
 func (itemCreate) isClientEvent()     {}
 func (itemTruncate) isClientEvent()   {}
+func (itemRetrieve) isClientEvent()   {}
+func (itemDelete) isClientEvent()     {}
 func (responseCreate) isClientEvent() {}
 func (responseCancel) isClientEvent() {}
 
@@ -144,6 +154,21 @@ type content struct {
 	Audio      string  `json:"audio,omitempty"`
 }
 
+// inputAudio is the type of a part that is the caller's speech.
+const inputAudio = "input_audio"
+
+// MarshalJSON says of speech that is not recognised yet that it has no transcript, and does not pass over that: clients look for it.
+func (c content) MarshalJSON() ([]byte, error) {
+	type plain content
+	if c.Type == inputAudio && c.Transcript == nil {
+		return json.Marshal(struct {
+			plain
+			Transcript *string `json:"transcript"`
+		}{plain: plain(c)})
+	}
+	return json.Marshal(plain(c))
+}
+
 // clientEvents makes an empty event of each type that is known.
 var clientEvents = map[string]func() clientEvent{
 	"session.update":             func() clientEvent { return new(sessionUpdate) },
@@ -152,6 +177,8 @@ var clientEvents = map[string]func() clientEvent{
 	"input_audio_buffer.clear":   func() clientEvent { return new(audioClear) },
 	"conversation.item.create":   func() clientEvent { return new(itemCreate) },
 	"conversation.item.truncate": func() clientEvent { return new(itemTruncate) },
+	"conversation.item.retrieve": func() clientEvent { return new(itemRetrieve) },
+	"conversation.item.delete":   func() clientEvent { return new(itemDelete) },
 	"response.create":            func() clientEvent { return new(responseCreate) },
 	"response.cancel":            func() clientEvent { return new(responseCancel) },
 	"output_audio_buffer.clear":  func() clientEvent { return new(outputClear) },
@@ -160,7 +187,7 @@ var clientEvents = map[string]func() clientEvent{
 
 // clientEventTypes lists them for error messages.
 const clientEventTypes = "session.update, input_audio_buffer.append, input_audio_buffer.commit, input_audio_buffer.clear, " +
-	"conversation.item.create, conversation.item.truncate, response.create, response.cancel, output_audio_buffer.clear and riposte.heard"
+	"conversation.item.create, conversation.item.truncate, conversation.item.retrieve, conversation.item.delete, response.create, response.cancel, output_audio_buffer.clear and riposte.heard"
 
 // decode reads a client's event and its event_id. The error is a *wireError, which says how to mend the event; the
 // event_id is returned with it where it could be read.

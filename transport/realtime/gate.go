@@ -104,7 +104,10 @@ func (s *Server) Preflight(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Access-Control-Allow-Methods", "POST")
-	w.Header().Set("Access-Control-Allow-Headers", "Authorization, Content-Type, OpenAI-Beta, OpenAI-Safety-Identifier, Traceparent")
+	if asked := r.Header.Get("Access-Control-Request-Headers"); asked != "" { // clients name themselves in headers of their own, which mean nothing here
+		w.Header().Set("Access-Control-Allow-Headers", asked)
+		w.Header().Add("Vary", "Access-Control-Request-Headers")
+	}
 	w.Header().Set("Access-Control-Max-Age", "600")
 	w.WriteHeader(http.StatusNoContent)
 }

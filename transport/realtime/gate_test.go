@@ -169,8 +169,12 @@ func TestPreflight(t *testing.T) {
 	for origin, want := range map[string]int{"https://app.example": http.StatusNoContent, "https://evil.example": http.StatusForbidden} {
 		r := httptest.NewRequest("OPTIONS", "http://127.0.0.1:8080/v1/realtime/calls", nil)
 		r.Header.Set("Origin", origin)
+		r.Header.Set("Access-Control-Request-Headers", "authorization,content-type,x-openai-agents-sdk")
 		w := httptest.NewRecorder()
 		s.Preflight(w, r)
+		if allowed := w.Header().Get("Access-Control-Allow-Headers"); (allowed == "authorization,content-type,x-openai-agents-sdk") != (want == http.StatusNoContent) {
+			t.Errorf("%s may send %q", origin, allowed)
+		}
 		if w.Code != want || (w.Header().Get("Access-Control-Allow-Origin") == origin) != (want == http.StatusNoContent) {
 			t.Errorf("%s: %d, %v", origin, w.Code, w.Header())
 		}

@@ -107,6 +107,29 @@ func writtenItem(m transport.Item) item {
 	}
 }
 
+// retrieved writes an item as it is now.
+func (c *call) retrieved(out transport.Found) item {
+	it := writtenItem(out.Item)
+	if !out.Aloud && !out.Open {
+		return it
+	}
+	spoken := content{Type: inputAudio}
+	if it.Role == string(llm.Assistant) {
+		spoken.Type = "output_audio"
+	}
+	if out.Item.Text != "" && (it.Role != string(llm.User) || c.current().Audio.Input.Transcription != nil) {
+		spoken.Transcript = &out.Item.Text
+	}
+	it.Content = []content{spoken}
+	switch {
+	case out.Open:
+		it.Status = "in_progress"
+	case out.Cut:
+		it.Status = "incomplete"
+	}
+	return it
+}
+
 // report writes what a turn took. It is our own event: only clients that include it are sent it.
 func report(out transport.TurnReport) fields {
 	stages := fields{}

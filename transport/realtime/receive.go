@@ -79,6 +79,10 @@ func (c *call) inbound(ctx context.Context, e clientEvent, id string, at time.Ti
 			return nil, invalid("content_index", "invalid_value", "content_index is %d; answers have one part, 0.", e.ContentIndex)
 		}
 		return transport.Truncate{Ref: id, Item: e.Item, Heard: time.Duration(*e.AudioEndMS) * time.Millisecond}, nil
+	case *itemRetrieve:
+		return transport.Look{Ref: id, Item: e.Item}, known(e.Item)
+	case *itemDelete:
+		return transport.Remove{Ref: id, Item: e.Item}, known(e.Item)
 	case *responseCreate:
 		return e.request(id, c.current())
 	case *responseCancel:
@@ -91,10 +95,21 @@ func (c *call) inbound(ctx context.Context, e clientEvent, id string, at time.Ti
 	return nil, invalid("type", "invalid_value", "The event type is not known.")
 }
 
+// known refuses an event that does not say which item it is about.
+func known(item string) error {
+	if item == "" {
+		return invalid("item_id", "missing_required_parameter", "item_id is missing: which item is it about?")
+	}
+	return nil
+}
+
 // update changes the session and confirms the change.
 func (c *call) update(ctx context.Context, e *sessionUpdate) (transport.Inbound, error) {
 	c.mu.Lock()
 	next, err := c.session.update(e.Session, c.defaults, c.server.Voice)
+	if err == nil {
+		err = c.server.stays(c.defaults, c.session, next)
+	}
 	if err == nil {
 		err = c.server.hears(next)
 	}

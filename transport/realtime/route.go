@@ -26,6 +26,15 @@ func (s *Server) routeOf(r *http.Request) (string, error) {
 	return "", &denial{http.StatusNotFound, "unknown_route", fmt.Sprintf("There is no route %.64q. There are: %s.", name, strings.Join(names, ", "))}
 }
 
+// stays refuses a change of a session to a model whose name is that of another route than the call's. Any other name is taken for what
+// it is: many clients send one with everything that they set.
+func (s *Server) stays(call transport.Settings, before, after session) error {
+	if _, route := s.Routes[after.Model]; after.Model == before.Model || !route || after.Model == call.Route {
+		return nil
+	}
+	return invalid("session.model", "invalid_value", "%q is a route, and the route of a call cannot be changed: connect with ?model=%s instead.", after.Model, after.Model)
+}
+
 // begins returns what a call begins with that asks for a route by its name, or for a model by one that may be a route's.
 func (s *Server) begins(name string) transport.Settings {
 	if settings, ok := s.Routes[name]; ok {

@@ -46,6 +46,22 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
+// In a call a model may get any name but that of another route.
+func TestRouteStays(t *testing.T) {
+	s := &Server{Routes: map[string]transport.Settings{"sales": {Route: "sales"}, "help": {Route: "help"}}}
+	for _, tt := range []struct {
+		route, before, after string
+		taken                bool
+	}{
+		{"", "m", "gpt-realtime", true}, {"sales", "sales", "gpt-realtime", true}, {"sales", "gpt-realtime", "sales", true}, {"sales", "help", "help", true},
+		{"", "m", "sales", false}, {"sales", "sales", "help", false},
+	} {
+		if err := s.stays(transport.Settings{Route: tt.route}, session{Model: tt.before}, session{Model: tt.after}); (err == nil) != tt.taken {
+			t.Errorf("by the route %q, from %s to %s: %v", tt.route, tt.before, tt.after, err)
+		}
+	}
+}
+
 // A route that there is not is refused before anything else is done for the call, and those that there are are named.
 func TestUnknownRoute(t *testing.T) {
 	s := &Server{

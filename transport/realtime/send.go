@@ -37,6 +37,8 @@ func (c *call) Send(ctx context.Context, out transport.Outbound) error {
 		return c.added(ctx, writtenItem(out.Item), out.Previous)
 	case transport.Removed:
 		return c.send(ctx, "conversation.item.deleted", fields{"item_id": out.Item})
+	case transport.Found:
+		return c.send(ctx, "conversation.item.retrieved", fields{"item": c.retrieved(out)})
 	case transport.Truncated:
 		return c.send(ctx, "conversation.item.truncated", fields{"item_id": out.Item, "content_index": 0, "audio_end_ms": out.Heard.Milliseconds()})
 	case transport.Hypothesis:
@@ -90,7 +92,7 @@ func (c *call) committed(ctx context.Context, out transport.Committed) error {
 	}
 	return c.added(ctx, item{
 		ID: out.Item, Object: "realtime.item", Type: "message", Status: "completed", Role: string(llm.User),
-		Content: []content{{Type: "input_audio"}},
+		Content: []content{{Type: inputAudio}},
 	}, out.Previous)
 }
 

@@ -143,6 +143,9 @@ func (s *Server) open(route, model string, patches ...json.RawMessage) (*Opening
 			continue
 		}
 		next, err := o.session.update(p, o.defaults, s.Voice)
+		if err == nil {
+			err = s.stays(o.defaults, o.session, next)
+		}
 		if err != nil {
 			return nil, err
 		}

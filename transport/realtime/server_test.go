@@ -155,6 +155,8 @@ func TestWrongEvents(t *testing.T) {
 		{`{"type":"conversation.item.truncate","item_id":"i","audio_end_ms":-1,"event_id":"past"}`, "invalid_value", "past"},
 		{`{"type":"conversation.item.truncate","item_id":"i","audio_end_ms":9223372036855,"event_id":"far"}`, "invalid_value", "far"},
 		{`{"type":"conversation.item.truncate","item_id":"i","event_id":"when"}`, "missing_required_parameter", "when"},
+		{`{"type":"conversation.item.retrieve","event_id":"which"}`, "missing_required_parameter", "which"},
+		{`{"type":"conversation.item.delete","item_id":"","event_id":"nobody"}`, "missing_required_parameter", "nobody"},
 		{`{"type":"response.create","response":{"conversation":"none"},"event_id":"aside"}`, "invalid_value", "aside"},
 		{`{"type":"response.create","response":{"input":[]},"event_id":"input"}`, "unknown_parameter", "input"},
 		{`{"type":"response.create","response":{"max_output_tokens":100000},"event_id":"endless"}`, "invalid_value", "endless"},

@@ -30,6 +30,7 @@ type session struct {
 	Tracing         json.RawMessage `json:"tracing"`
 	Include         []string        `json:"include"`
 	Prompt          json.RawMessage `json:"prompt"`
+	Reasoning       json.RawMessage `json:"reasoning,omitempty"` // Means nothing: the model answers without.
 	Riposte         *extension      `json:"riposte"`
 }
 
@@ -158,6 +159,7 @@ func (s session) update(patch json.RawMessage, defaults transport.Settings, voic
 	if next.Tools == nil {
 		next.Tools = tools{}
 	}
+	next.Model = cmp.Or(next.Model, s.Model)
 	if err := next.validate(s, voice); err != nil {
 		return s, err
 	}
@@ -191,8 +193,8 @@ func (s session) validate(old session, voice string) error {
 	if s.Type != "realtime" {
 		return invalid("session.type", "invalid_value", "session.type is %q; this service offers \"realtime\".", s.Type)
 	}
-	if s.Model != old.Model {
-		return invalid("session.model", "invalid_value", "The model of a session cannot be changed: connect with ?model=%s instead.", s.Model)
+	if len(s.Model) > maxID && s.Model != old.Model {
+		return invalid("session.model", "invalid_value", "The model's name has %d bytes; it may have %d.", len(s.Model), maxID)
 	}
 	if err := validModalities("session.output_modalities", s.Modalities); err != nil {
 		return err
@@ -245,8 +247,8 @@ func (a sessionAudio) validate(old sessionAudio, voice string) error {
 			return err
 		}
 	}
-	if !isNull(a.Input.NoiseReduction) {
-		return invalid("session.audio.input.noise_reduction", "invalid_value", "This service does not reduce noise: leave noise_reduction null.")
+	if err := validReduction(a.Input.NoiseReduction); err != nil {
+		return err
 	}
 	if o := a.Output; o.Speed != old.Output.Speed && (o.Speed < 0.25 || o.Speed > 1.5) {
 		return invalid("session.audio.output.speed", "invalid_value", "speed is %v; it must be 0.25 to 1.5.", o.Speed)
@@ -280,6 +282,20 @@ func (a sessionAudio) validate(old sessionAudio, voice string) error {
 		return invalid(param+".idle_timeout_ms", "invalid_value", "idle_timeout_ms is for server_vad.")
 	case d.IdleTimeout != nil && (*d.IdleTimeout < 1000 || *d.IdleTimeout > 300000):
 		return invalid(param+".idle_timeout_ms", "invalid_value", "idle_timeout_ms is %d; it must be 1000 to 300000, or null for none.", *d.IdleTimeout)
+	}
+	return nil
+}
+
+// validReduction takes the kinds of noise reduction that clients ask for by habit. Either means the same: sound is heard as it comes.
+func validReduction(raw json.RawMessage) error {
+	if isNull(raw) {
+		return nil
+	}
+	var asked struct {
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal(raw, &asked); err != nil || asked.Type != "near_field" && asked.Type != "far_field" {
+		return invalid("session.audio.input.noise_reduction", "invalid_value", "noise_reduction must be null or have the type near_field or far_field. This service reduces no noise with either.")
 	}
 	return nil
 }

@@ -23,6 +23,8 @@ var wireCases = []struct {
 	{"update", `{"type":"session.update","session":{"type":"realtime","instructions":"hi"}}`, ""},
 	{"item", `{"type":"conversation.item.create","previous_item_id":null,"item":{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}]}}`, ""},
 	{"truncate", `{"type":"conversation.item.truncate","item_id":"i","content_index":0,"audio_end_ms":1500}`, ""},
+	{"retrieve", `{"type":"conversation.item.retrieve","item_id":"i"}`, ""},
+	{"delete", `{"type":"conversation.item.delete","item_id":"i"}`, ""},
 	{"create", `{"type":"response.create"}`, ""},
 	{"create with much", `{"type":"response.create","response":{"instructions":"x","output_modalities":["text"],"max_output_tokens":"inf","metadata":{"a":"b"}}}`, ""},
 	{"cancel", `{"type":"response.cancel","response_id":"r"}`, ""},
@@ -154,6 +156,16 @@ func TestSessionUpdate(t *testing.T) {
 		{"tools", `{"tools":[{"type":"function","name":"f","description":"d"}],"tool_choice":"required","parallel_tool_calls":false}`, "", func(s *session) {
 			s.Tools, s.ToolChoice, s.ParallelCalls = tools{{Type: "function", Name: "f", Description: "d"}}, "required", false
 		}},
+		{"the model's name", `{"model":"other"}`, "", func(s *session) { s.Model = "other" }},
+		{"no model's name", `{"model":""}`, "", func(*session) {}},
+		{"reduction of noise", `{"audio":{"input":{"noise_reduction":{"type":"near_field"}}}}`, "", func(s *session) {
+			s.Audio.Input.NoiseReduction = json.RawMessage(`{"type":"near_field"}`)
+		}},
+		{"reasoning", `{"reasoning":{"effort":"low"}}`, "", func(s *session) { s.Reasoning = json.RawMessage(`{"effort":"low"}`) }},
+		{"tracing", `{"tracing":"auto"}`, "", func(s *session) { s.Tracing = json.RawMessage(`"auto"`) }},
+		{"a model of transcription", `{"audio":{"input":{"transcription":{"model":"gpt-4o-mini-transcribe"}}}}`, "", func(s *session) {
+			s.Audio.Input.Transcription.Model = "gpt-4o-mini-transcribe"
+		}},
 		{"no tools", `{"tools":null,"tool_choice":null}`, "", func(*session) {}},
 
 		{"unknown field", `{"temprature":1}`, "session", nil},
@@ -162,7 +174,9 @@ func TestSessionUpdate(t *testing.T) {
 		{"another rate", `{"audio":{"output":{"format":{"type":"audio/pcm","rate":16000}}}}`, "session.audio.output.format.rate", nil},
 		{"both modalities", `{"output_modalities":["text","audio"]}`, "session.output_modalities", nil},
 		{"no modality", `{"output_modalities":[]}`, "session.output_modalities", nil},
-		{"the model", `{"model":"other"}`, "session.model", nil},
+		{"a long name of a model", `{"model":"` + strings.Repeat("x", maxID+1) + `"}`, "session.model", nil},
+		{"another reduction of noise", `{"audio":{"input":{"noise_reduction":{"type":"all"}}}}`, "session.audio.input.noise_reduction", nil},
+		{"reduction of noise in a word", `{"audio":{"input":{"noise_reduction":"near_field"}}}`, "session.audio.input.noise_reduction", nil},
 		{"the ID", `{"id":"sess_2"}`, "session", nil},
 		{"unknown voice", `{"audio":{"output":{"voice":"bob"}}}`, "session.audio.output.voice", nil},
 		{"too fast", `{"audio":{"output":{"speed":3}}}`, "session.audio.output.speed", nil},
