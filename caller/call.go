@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gorilla/websocket"
-
 	"riposte/audio"
 )
 
@@ -21,11 +19,9 @@ type Call struct {
 	format Format
 	wait   time.Duration
 	log    *slog.Logger
-	conn   *websocket.Conn
+	line   line
 	room   Room                         // nil for a headset.
 	tap    func(sent, played audio.PCM) // Or nil.
-
-	writing sync.Mutex // Guards the writing side of conn.
 
 	mu      sync.Mutex // Guards what follows.
 	ledger  ledger
@@ -39,15 +35,12 @@ type Call struct {
 	work   sync.WaitGroup
 }
 
-// writeWait is how long a server may not read before it is given up.
-const writeWait = 10 * time.Second
-
 // newCall begins to listen.
-func newCall(conn *websocket.Conn, f Format, wait time.Duration, log *slog.Logger) *Call {
+func newCall(l line, f Format, wait time.Duration, log *slog.Logger) *Call {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	c := &Call{format: f, wait: wait, log: log, conn: conn, ledger: newLedger(f, time.Now()), changed: make(chan struct{})}
+	c := &Call{format: f, wait: wait, log: log, line: l, ledger: newLedger(f, time.Now(), l.streams()), changed: make(chan struct{})}
 	c.ctx, c.hangup = context.WithCancel(context.Background())
 	c.work.Go(c.listen)
 	return c
@@ -191,11 +184,7 @@ func (c *Call) end(why error) {
 		return
 	}
 	c.hangup()
-	if errors.Is(why, ErrClosed) {
-		// A polite good-bye, if the socket takes it.
-		c.conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""), time.Now().Add(time.Second))
-	}
-	c.conn.Close()
+	c.line.close(errors.Is(why, ErrClosed))
 }
 
 // wake tells those who wait that something changed. The caller holds mu.
@@ -204,22 +193,13 @@ func (c *Call) wake() {
 	c.changed = make(chan struct{})
 }
 
-// listen reads events until the call is over.
+// listen takes what comes until the call is over.
 func (c *Call) listen() {
 	for {
-		_, b, err := c.conn.ReadMessage()
+		came, err := c.line.receive()
 		now := time.Now()
-		if err != nil {
-			c.end(fmt.Errorf("%w: %w", ErrEnded, err))
-			return
-		}
-		e, err := parse(b)
 		if err == nil {
-			c.log.Debug("event", "type", e.Type, "bytes", len(b))
-			c.mu.Lock()
-			err = c.ledger.take(e, now)
-			c.wake()
-			c.mu.Unlock()
+			err = c.take(came, now)
 		}
 		if err != nil {
 			c.end(err)
@@ -228,9 +208,27 @@ func (c *Call) listen() {
 	}
 }
 
+// take notes what came.
+func (c *Call) take(came arrival, now time.Time) error {
+	var e serverEvent
+	if came.sound == nil {
+		var err error
+		if e, err = parse(came.event); err != nil {
+			return err
+		}
+		c.log.Debug("event", "type", e.Type, "bytes", len(came.event))
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer c.wake()
+	if came.sound != nil {
+		return c.ledger.sounds(*came.sound, now)
+	}
+	return c.ledger.take(e, now)
+}
+
 // speak sends a frame every 20 ms until the call is over.
 func (c *Call) speak() {
-	var coded []byte
 	for {
 		c.mu.Lock()
 		frame, due := c.mic.next()
@@ -239,8 +237,7 @@ func (c *Call) speak() {
 			return
 		}
 		c.surround(frame, due)
-		coded = c.format.encode(coded[:0], frame)
-		if err := c.send(clientEvent{Type: "input_audio_buffer.append", Audio: coded}); err != nil {
+		if err := c.line.say(frame); err != nil {
 			c.end(err)
 			return
 		}
@@ -252,6 +249,14 @@ func (c *Call) Late() []time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.late)
+}
+
+// Received returns what became of the server's packets of sound so far; over a WebSocket there are none.
+func (c *Call) Received() Received {
+	if p, ok := c.line.(*connection); ok {
+		return p.received()
+	}
+	return Received{}
 }
 
 // surround adds to a frame what the room brings of what was played while it was captured, and wakes those who wait for time to pass.
@@ -272,17 +277,6 @@ func (c *Call) surround(frame audio.PCM, due time.Time) {
 	if c.tap != nil {
 		c.tap(frame, played)
 	}
-}
-
-// send writes one event.
-func (c *Call) send(e clientEvent) error {
-	c.writing.Lock()
-	defer c.writing.Unlock()
-	c.conn.SetWriteDeadline(time.Now().Add(writeWait)) // It never fails.
-	if err := c.conn.WriteJSON(e); err != nil {
-		return fmt.Errorf("%w: sending: %w", ErrEnded, err)
-	}
-	return nil
 }
 
 // await waits until the ledger is as wanted, for d at most.

@@ -1,4 +1,4 @@
-// Package caller is the far end of a call: it speaks the OpenAI Realtime protocol over WebSocket to any server of it, plays
+// Package caller is the far end of a call: it speaks the OpenAI Realtime protocol over WebSocket or WebRTC to any server of it, plays
 // sound into the call as a microphone would, and measures what comes back on its own clock.
 package caller
 
@@ -7,15 +7,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
-	"net/http"
 	"net/url"
 	"strings"
 	"time"
-
-	"github.com/gorilla/websocket"
 
 	"riposte/audio"
 )
@@ -29,7 +25,9 @@ type Caller struct {
 	Voice        string        // The answer's; empty leaves it to the server.
 	Instructions string        // What the model is told; empty leaves it to the server.
 	Language     string        // What the caller speaks, ISO 639-1; empty leaves it to the server.
-	Format       Format        // Of the sound on the wire. It defaults to PCM.
+	Wire         Wire          // By which calls are made. It defaults to WebSocket.
+	Format       Format        // Of the sound on a WebSocket. It defaults to PCM. Over WebRTC all sound is Opus.
+	Buffer       time.Duration // Over WebRTC: how long sound waits before it is played at least, so that what is late is not missed. It defaults to 40 ms.
 	Wait         time.Duration // How long the server may be silent while it owes an answer. It defaults to 20 s.
 	Log          *slog.Logger  // It defaults to nowhere.
 	Holds        bool          // Pause what is played when the server asks for it, which only some do.
@@ -40,8 +38,25 @@ type Caller struct {
 	// Tap is shown each frame that is sent, and what was played meanwhile. nil shows nobody.
 	Tap func(sent, played audio.PCM)
 
-	// DialContext connects. It defaults to the network.
+	// DialContext connects. It defaults to the network. Over WebRTC it is for the offer alone.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
+	// Detour leads what goes over WebRTC another way than straight to the server. nil is straight.
+	Detour Detour
+}
+
+// Wire is what calls are made by.
+type Wire string
+
+// The wires of the protocol.
+const (
+	WebSocket Wire = "ws"
+	WebRTC    Wire = "webrtc"
+)
+
+// Detour changes what the two sides of a call over WebRTC tell each other of where they are.
+type Detour interface {
+	Offer(sdp string) string           // What the server is told.
+	Answer(sdp string) (string, error) // What the caller is told.
 }
 
 // Room carries sound from a call's loudspeaker to its microphone.
@@ -56,8 +71,6 @@ const (
 	setupWait = 10 * time.Second
 	// reportsWait is how long a server may take to agree to send turn reports, which only some know.
 	reportsWait = 3 * time.Second
-	// maxMessage bounds one event: the protocol's own limit of 15 MiB for sound, in base64, and room for the rest.
-	maxMessage = 24 << 20
 )
 
 // Dial connects and agrees on the session with the server, until ctx ends. The call that it returns sends silence from
@@ -67,11 +80,18 @@ func (c *Caller) Dial(ctx context.Context) (*Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := c.connect(ctx, address)
+	connected, cancel := context.WithTimeout(ctx, setupWait)
+	defer cancel()
+	var l line
+	if c.Wire == WebRTC {
+		l, err = c.offer(connected, address)
+	} else {
+		l, err = c.connect(connected, address)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("call %s: %w", address, err)
 	}
-	call := newCall(conn, cmp.Or(c.Format, PCM), cmp.Or(c.Wait, 20*time.Second), c.Log)
+	call := newCall(l, cmp.Or(c.Format, PCM), cmp.Or(c.Wait, 20*time.Second), c.Log)
 	if c.Room != nil {
 		call.room = c.Room(call.format.Rate())
 	}
@@ -94,13 +114,8 @@ func (c *Caller) address() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the server's URL: %w", err)
 	}
-	switch u.Scheme {
-	case "ws", "wss":
-	case "http":
-		u.Scheme = "ws"
-	case "https":
-		u.Scheme = "wss"
-	default:
+	safe := u.Scheme == "wss" || u.Scheme == "https"
+	if !safe && u.Scheme != "ws" && u.Scheme != "http" {
 		return "", fmt.Errorf("the server's URL is %q; it must begin with ws:// or wss://", c.URL)
 	}
 	if u.Host == "" {
@@ -109,43 +124,28 @@ func (c *Caller) address() (string, error) {
 	if strings.Trim(u.Path, "/") == "" {
 		u.Path = "/v1/realtime"
 	}
+	switch c.Wire {
+	case "", WebSocket:
+		u.Scheme = "ws"
+	case WebRTC:
+		if c.Format != "" && c.Format != PCM {
+			return "", fmt.Errorf("the format is %q: over WebRTC all sound is Opus; leave it out", c.Format)
+		}
+		if u.Scheme = "http"; !strings.HasSuffix(u.Path, "/calls") {
+			u.Path = strings.TrimSuffix(u.Path, "/") + "/calls"
+		}
+	default:
+		return "", fmt.Errorf("the wire is %q; it must be %s or %s", c.Wire, WebSocket, WebRTC)
+	}
+	if safe {
+		u.Scheme += "s"
+	}
 	if c.Model != "" {
 		q := u.Query()
 		q.Set("model", c.Model)
 		u.RawQuery = q.Encode()
 	}
 	return u.String(), nil
-}
-
-// connect opens the socket.
-func (c *Caller) connect(ctx context.Context, address string) (*websocket.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, setupWait)
-	defer cancel()
-	header := http.Header{}
-	if c.Key != "" {
-		header.Set("Authorization", "Bearer "+c.Key)
-	}
-	d := websocket.Dialer{NetDialContext: c.DialContext, Proxy: http.ProxyFromEnvironment}
-	conn, resp, err := d.DialContext(ctx, address, header)
-	if err != nil {
-		return nil, refusal(resp, err)
-	}
-	conn.SetReadLimit(maxMessage)
-	return conn, nil
-}
-
-// refusal says why a server did not let the caller in.
-func refusal(resp *http.Response, err error) error {
-	if resp == nil {
-		return err
-	}
-	said, _ := io.ReadAll(io.LimitReader(resp.Body, 300)) // The library has read it already; it is at most 1 KB.
-	resp.Body.Close()
-	text := strings.Join(strings.Fields(string(said)), " ")
-	if resp.StatusCode == http.StatusServiceUnavailable || resp.StatusCode == http.StatusTooManyRequests {
-		return newBusyError(resp, said)
-	}
-	return fmt.Errorf("the server says %s: %s", resp.Status, text)
 }
 
 // agree waits for the session and sets it up.
@@ -163,7 +163,7 @@ func (c *Caller) agree(ctx context.Context, call *Call) error {
 		{c.extras(), reportsWait, func(error) error { return nil }},
 	} {
 		done := call.updates()
-		if err := call.send(step.update); err != nil {
+		if err := call.line.send(step.update); err != nil {
 			return err
 		}
 		err := call.await(ctx, step.wait, func(l *ledger) bool { return l.updated > done || l.refused[step.update.EventID] != "" })

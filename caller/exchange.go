@@ -66,7 +66,7 @@ func (x *exchange) answer() *response {
 
 // final returns whether r is the answer to all that the caller said.
 func (x *exchange) final(r *response, now time.Time) bool {
-	if r.done.IsZero() || r.status == "cancelled" || x.speaking || r.answers < len(x.items) || x.goesOn(r) {
+	if r.done.IsZero() || r.sounding || r.status == "cancelled" || x.speaking || r.answers < len(x.items) || x.goesOn(r) {
 		return false
 	}
 	if len(x.items) > x.items0 && x.items[len(x.items)-1].committed.After(x.spoke) {
@@ -91,6 +91,11 @@ func (x *exchange) settled(now time.Time) bool {
 // in the past.
 func (x *exchange) complete(r *response, now time.Time) time.Time {
 	until := latest(r.done, x.player.ends(now))
+	if r.sounding {
+		until = latest(until, x.last.Add(time.Second)) // more of it comes, as an event or as sound
+	} else if !r.left.IsZero() {
+		until = latest(until, r.left.Add(underway))
+	}
 	if x.reports && x.account(r) == nil {
 		until = until.Add(lateReport)
 	}

@@ -39,6 +39,7 @@ type ledger struct {
 	accounts  []account
 	player    player
 	last      time.Time // When the server last did anything towards an answer.
+	stream    stream
 }
 
 // item is something that the caller said.
@@ -62,6 +63,9 @@ type response struct {
 	sound     audio.PCM
 	stretches []*stretch // Where the sound is played.
 	begins    int        // The first audible sample and one more; 0 while there is none.
+
+	sounding bool      // Sound of it leaves the server, beside the events.
+	left     time.Time // When all of that had left; zero before, and where sound comes within events.
 }
 
 // account is a riposte.turn event.
@@ -74,9 +78,9 @@ type account struct {
 	report   Report
 }
 
-// newLedger returns an empty one.
-func newLedger(f Format, now time.Time) ledger {
-	return ledger{format: f, player: player{rate: f.Rate(), epoch: now}}
+// newLedger returns an empty one. streams tells whether sound comes beside the events.
+func newLedger(f Format, now time.Time, streams bool) ledger {
+	return ledger{format: f, player: player{rate: f.Rate(), epoch: now, live: streams}}
 }
 
 // take notes one event. The error is ErrGarbage, wrapped, when it makes no sense.
@@ -115,8 +119,13 @@ func (l *ledger) take(e serverEvent, now time.Time) error {
 			r.words.WriteString(e.Delta)
 			r.clauses = append(r.clauses, Clause{Text: e.Delta, From: len(r.sound)})
 		}
+	case "output_audio_buffer.started":
+		l.starts(e.ResponseID)
+	case "output_audio_buffer.stopped":
+		l.leaves(e.ResponseID, now)
 	case "output_audio_buffer.cleared":
 		l.player.empty(now)
+		l.leaves(e.ResponseID, now)
 	case "riposte.hold":
 		l.player.hold(now)
 	case "riposte.release":
@@ -188,6 +197,11 @@ func (l *ledger) hear(e serverEvent, now time.Time) error {
 	if err != nil || len(p) == 0 {
 		return err
 	}
+	return l.add(r, p, now)
+}
+
+// add plays the next sound of an answer.
+func (l *ledger) add(r *response, p audio.PCM, now time.Time) error {
 	l.player.play(r, len(r.sound), len(p), now)
 	r.sound = append(r.sound, p...)
 	if d := r.sound.Duration(l.format.Rate()); d > maxAnswer {
@@ -230,7 +244,7 @@ func (l *ledger) saying(now time.Time) time.Duration {
 	if rest := l.player.ends(now).Sub(now); rest > 0 {
 		return rest
 	}
-	if n := len(l.responses); n > 0 && l.responses[n-1].done.IsZero() {
+	if n := len(l.responses); n > 0 && (l.responses[n-1].done.IsZero() || l.responses[n-1].onItsWay(now)) {
 		return time.Second // it will be looked at when something changes
 	}
 	return 0

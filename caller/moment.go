@@ -104,7 +104,7 @@ func (l *ledger) moment(now time.Time) Moment {
 func (l *ledger) answer(r *response, now time.Time) Answer {
 	a := Answer{
 		ID: r.id, Clauses: slices.Clone(r.clauses), Sound: r.sound[:len(r.sound):len(r.sound)], Played: l.player.played(r, now),
-		Done: !r.done.IsZero(), Status: r.status, Why: r.why,
+		Done: !r.done.IsZero() && !r.onItsWay(now), Status: r.status, Why: r.why,
 	}
 	if from, ok := r.audible(l.format.Rate()); ok {
 		a.Begins = l.player.plays(r, from)

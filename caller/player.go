@@ -12,6 +12,7 @@ import (
 type player struct {
 	rate  int
 	epoch time.Time
+	live  bool // Sound comes when it is to be played: the server does the pausing, and there is nothing to be thrown away.
 
 	queue []*stretch // What is to be played, or was not long ago, in order.
 	end   int64      // Behind the last sample of it.
@@ -46,7 +47,7 @@ func (p *player) time(pos int64) time.Time {
 
 // by returns the position that has been played by now.
 func (p *player) by(now time.Time) int64 {
-	if p.held {
+	if p.held && !p.live {
 		return min(p.since, p.pos(now))
 	}
 	return p.pos(now)
@@ -54,7 +55,7 @@ func (p *player) by(now time.Time) int64 {
 
 // ends returns when all that came so far will have been played; as long as the player pauses, that is as far away as it was.
 func (p *player) ends(now time.Time) time.Time {
-	if p.held {
+	if p.held && !p.live {
 		return now.Add(p.time(p.end).Sub(p.time(p.since)))
 	}
 	return p.time(p.end)
@@ -93,6 +94,10 @@ func (p *player) release(now time.Time) {
 	if !p.held {
 		return
 	}
+	if p.live {
+		p.free(now, false)
+		return
+	}
 	late := p.pos(now) - p.since
 	for i := 0; i < len(p.queue); i++ {
 		s := p.queue[i]
@@ -118,6 +123,10 @@ func (p *player) release(now time.Time) {
 
 // empty throws away what has not been played.
 func (p *player) empty(now time.Time) {
+	if p.live {
+		p.free(now, true)
+		return
+	}
 	cut := p.by(now)
 	for _, s := range p.queue {
 		s.n = int(max(0, min(int64(s.n), cut-s.at)))
@@ -155,7 +164,7 @@ func (p *player) paused(from, to time.Time) (d time.Duration) {
 func (p *player) sounding(from int64, n int) audio.PCM {
 	out := make(audio.PCM, n)
 	to := from + int64(n)
-	if p.held {
+	if p.held && !p.live {
 		to = min(to, p.since)
 	}
 	for _, s := range p.queue {

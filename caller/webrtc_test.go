@@ -1,0 +1,277 @@
+package caller
+
+import (
+	"context"
+	"log/slog"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"riposte/audio"
+	"riposte/audio/opus"
+	"riposte/caller/lossy"
+	"riposte/transport"
+	"riposte/transport/realtime"
+	"riposte/transport/webrtc"
+)
+
+// need skips a test where libopus is not installed, or fails it where that must not be.
+func need(t testing.TB) {
+	t.Helper()
+	if err := opus.Check(); err != nil {
+		if os.Getenv("RIPOSTE_TEST_MODELS") == "required" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+}
+
+// service is a service with fake engines: it takes what is louder than -40 dBFS for speech, and a turn to be over after 200 ms of
+// anything else; then it says an answer.
+type service struct {
+	*testing.T
+	url    string
+	webrtc *webrtc.Server
+	length time.Duration // Of an answer, of which the first 100 ms are silent.
+	pause  time.Duration // Of silence in the middle of it.
+
+	mu    sync.Mutex
+	turns []time.Duration // Of voice.
+}
+
+func serve(t *testing.T, s *service) *service {
+	t.Helper()
+	need(t)
+	s.T = t
+	var places sync.WaitGroup
+	calls := &realtime.Server{
+		Defaults: transport.Settings{Language: "en", Detection: &transport.Detection{Threshold: 0.5, Respond: true, Interrupt: true}}, Model: "m", Voice: "joe",
+		Log: slog.New(slog.DiscardHandler), Hold: s.hold, Keys: []string{"secret"},
+		Admit: func() (func(), error) { places.Add(1); return places.Done, nil },
+	}
+	s.webrtc = &webrtc.Server{Calls: calls, UDP: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler), Limits: webrtc.Limits{DTX: true}}
+	ctx, end := context.WithCancelCause(context.Background())
+	if err := s.webrtc.Open(ctx); err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/v1/realtime/", s.webrtc)
+	mux.Handle("/v1/realtime", calls)
+	server := httptest.NewServer(mux)
+	t.Cleanup(func() {
+		end(transport.ErrShutdown)
+		server.Close()
+		places.Wait()
+		if err := s.webrtc.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s.url = strings.Replace(server.URL, "http://", "ws://", 1)
+	return s
+}
+
+// hold holds one call.
+func (s *service) hold(ctx context.Context, c transport.Call, set transport.Settings) error {
+	var voiced, quiet time.Duration
+	for n := 0; ; {
+		in, err := c.Receive(ctx)
+		if err != nil {
+			return err
+		}
+		if u, ok := in.(transport.Configure); ok {
+			set = u.Settings
+		}
+		snd, ok := in.(transport.Sound)
+		if !ok {
+			continue
+		}
+		d := snd.PCM.Duration(snd.Rate)
+		if snd.PCM.Level() > -40 {
+			voiced, quiet = voiced+d, 0
+			continue
+		}
+		if quiet += d; voiced < 100*time.Millisecond || quiet < 200*time.Millisecond {
+			continue
+		}
+		s.mu.Lock()
+		s.turns = append(s.turns, voiced)
+		s.mu.Unlock()
+		n++
+		voiced, quiet = 0, 0
+		if err := s.answer(ctx, c, set, n); err != nil {
+			return err
+		}
+	}
+}
+
+// answer says the answer to the n-th turn.
+func (s *service) answer(ctx context.Context, c transport.Call, set transport.Settings, n int) error {
+	id := string(rune('a' + n - 1))
+	r := transport.Response{ID: "resp_" + id, Item: "item_answer_" + id, Encoding: set.Encoding}
+	item := "item_" + id
+	for _, out := range []transport.Outbound{
+		transport.SpeechStarted{Item: item}, transport.SpeechStopped{Item: item}, transport.Committed{Item: item}, transport.Transcribed{Item: item, Text: "said " + id},
+		transport.ResponseStarted{Response: r}, transport.MessageStarted{Response: r}, transport.Words{Response: r, Text: "answer " + id},
+	} {
+		if err := c.Send(ctx, out); err != nil {
+			return err
+		}
+	}
+	voice := append(make(audio.PCM, audio.Samples(100*time.Millisecond, set.Rate)), tone(s.length, set.Rate)...)
+	voice = append(voice, make(audio.PCM, audio.Samples(s.pause, set.Rate))...)
+	voice = append(voice, tone(s.length, set.Rate)...)
+	size, begun := set.Rate/50, time.Now()
+	for len(voice) > 0 {
+		if err := c.Send(ctx, transport.Voice{Response: r, PCM: voice[:size]}); err != nil {
+			return err
+		}
+		voice = voice[size:]
+		begun = begun.Add(20 * time.Millisecond)
+		time.Sleep(time.Until(begun) - 60*time.Millisecond)
+	}
+	if err := c.Send(ctx, transport.ResponseDone{Response: r, Status: transport.Completed, Text: "answer " + id}); err != nil {
+		return err
+	}
+	return c.Send(ctx, transport.TurnReport{Response: r.ID, Items: []string{item}, Transcript: "said " + id, Answer: "answer " + id})
+}
+
+// tone is a whole number of packets of a voice, so to say.
+func tone(length time.Duration, rate int) audio.PCM {
+	p := make(audio.PCM, audio.Samples(length, rate))
+	for i := range p {
+		at := float64(i) / float64(rate)
+		p[i] = int16(6000 * math.Sin(2*math.Pi*220*at) * (1 + 0.5*math.Sin(2*math.Pi*5*at)))
+	}
+	return p
+}
+
+// question is something to say, of which the first and last samples are voice.
+func question(length time.Duration) Speech {
+	return Speech{Sound: tone(length, 24000), Rate: 24000, Voiced: audio.Samples(length, 24000)}
+}
+
+// near reports whether a time is at most so much more and so much less than wanted.
+func near(got, want, less, more time.Duration) bool { return got >= want-less && got <= want+more }
+
+// A turn means the same over both wires: the gap is longer by the jitter buffer and the codec alone, and what is heard is as long.
+func TestOverWebRTC(t *testing.T) {
+	s := serve(t, &service{length: 300 * ms, pause: 600 * ms})
+	turns := map[Wire][]Turn{}
+	for _, w := range []Wire{WebSocket, WebRTC} {
+		call := dial(t, &Caller{URL: s.url, Key: "secret", Wire: w})
+		for _, id := range []string{"a", "b"} {
+			turn, err := call.Say(t.Context(), question(600*ms))
+			if err != nil {
+				t.Fatal(w, err)
+			}
+			if turn.Transcript != "said "+id || turn.Answer != "answer "+id || turn.Cutoffs != 0 || turn.Report == nil {
+				t.Errorf("%s: %+v", w, turn)
+			}
+			turns[w] = append(turns[w], turn)
+		}
+		m := call.Now()
+		for _, a := range m.Answers {
+			if a.Cut() || !a.Over() || a.Starved > 300*ms || len(a.Clauses) != 1 || !near(a.Sound.Duration(24000), 1300*ms, 60*ms, 60*ms) {
+				t.Errorf("%s: cut %v, over %v, starved %v, %d clauses, %v of sound", w, a.Cut(), a.Over(), a.Starved, len(a.Clauses), a.Sound.Duration(24000))
+			}
+		}
+		if w == WebRTC {
+			if r := call.Received(); r.Packets < 50 || r.Lost > 2 {
+				t.Errorf("received %+v", r)
+			}
+		}
+		call.Close()
+	}
+	for i := range turns[WebRTC] {
+		ws, rtc := turns[WebSocket][i], turns[WebRTC][i]
+		if !near(rtc.Gap, ws.Gap+50*ms, 40*ms, 200*ms) {
+			t.Errorf("the gap is %v, over WebSocket %v", rtc.Gap, ws.Gap)
+		}
+		if !near(rtc.Audible, ws.Audible, 60*ms, 60*ms) {
+			t.Errorf("%v is heard, over WebSocket %v", rtc.Audible, ws.Audible)
+		}
+	}
+	for i, voiced := range s.turns {
+		if !near(voiced, 600*ms, 60*ms, 60*ms) {
+			t.Errorf("turn %d: %v of voice came", i+1, voiced)
+		}
+	}
+}
+
+// Who may not call is told so, and where there is no such thing.
+func TestRefusedOverWebRTC(t *testing.T) {
+	s := serve(t, &service{length: 100 * ms})
+	_, err := (&Caller{URL: s.url, Wire: WebRTC}).Dial(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "401") {
+		t.Errorf("without a key: %v", err)
+	}
+	_, err = (&Caller{URL: s.url, Key: "secret", Wire: "pigeon"}).Dial(t.Context())
+	if err == nil || !strings.Contains(err.Error(), `"pigeon"`) {
+		t.Errorf("by pigeon: %v", err)
+	}
+	_, err = (&Caller{URL: s.url, Key: "secret", Wire: WebRTC, Format: MuLaw}).Dial(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "Opus") {
+		t.Errorf("in another format: %v", err)
+	}
+}
+
+// A call goes on over a network that loses, delays and reorders, and what is said is heard as before.
+func TestBadNetwork(t *testing.T) {
+	s := serve(t, &service{length: 600 * ms})
+	n, err := lossy.Open(lossy.Network{Loss: 0.05, Delay: 50 * ms, Jitter: 30 * ms, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	call := dial(t, &Caller{URL: s.url, Key: "secret", Wire: WebRTC, Detour: n})
+	defer call.Close()
+	for range 2 {
+		turn, err := call.Say(t.Context(), question(600*ms))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !near(turn.Audible, 1200*ms, 100*ms, 100*ms) {
+			t.Errorf("%v is heard", turn.Audible)
+		}
+	}
+	for i, voiced := range s.turns {
+		if !near(voiced, 600*ms, 80*ms, 80*ms) {
+			t.Errorf("turn %d: %v of voice came", i+1, voiced)
+		}
+	}
+	if carried, lost := n.Counts(); lost == 0 || carried < 10*lost {
+		t.Errorf("%d packets were carried, %d lost", carried, lost)
+	}
+}
+
+// A call whose caller is without a network for a while, and then in another one, goes on.
+func TestAnotherNetwork(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes some seconds")
+	}
+	s := serve(t, &service{length: 300 * ms})
+	n, err := lossy.Open(lossy.Network{Outage: 3 * time.Second, From: 3 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	began := time.Now()
+	call := dial(t, &Caller{URL: s.url, Key: "secret", Wire: WebRTC, Detour: n})
+	defer call.Close()
+	if _, err := call.Say(t.Context(), question(600*ms)); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(time.Until(began.Add(7 * time.Second)))
+	turn, err := call.Say(t.Context(), question(600*ms))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if turn.Transcript != "said b" || turn.Audible == 0 {
+		t.Errorf("the turn in the other network is %+v", turn)
+	}
+}
