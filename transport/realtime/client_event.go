@@ -85,7 +85,7 @@ type responseParams struct {
 	Tools           tools             `json:"tools,omitzero"`
 	ToolChoice      *toolChoice       `json:"tool_choice,omitempty"`
 	Conversation    string            `json:"conversation,omitempty"`
-	Metadata        map[string]string `json:"metadata,omitempty"`
+	Metadata        map[string]string `json:"metadata,omitzero"`
 }
 
 // UnmarshalJSON refuses what this service cannot do for one answer alone, instead of leaving it out.
