@@ -68,6 +68,14 @@ export function help(code, { message = '', retry = null, host = '' } = {}) {
     case 'unreachable':
       return { title: 'The service does not answer', text: `It may not be running, or the network is down.${again}`, steps: ['Press Talk again when it is there.'] }
     case 'unreachable_media':
+      if (/^(localhost|127\.|\[::1\])/.test(host)) {
+        return {
+          title: 'No sound comes through',
+          text: 'The service took the call, but this browser does not reach its UDP port: it is on the loopback address, which Firefox leaves out.',
+          steps: ['Let sound come by this machine\'s other addresses as well; the page stays on this one:', 'Or talk from another browser.'],
+          commands: ['riposte serve --webrtc-udp=0.0.0.0:8080'],
+        }
+      }
       return {
         title: 'No sound comes through',
         text: 'The service took the call, but its UDP port cannot be reached from here.',

@@ -143,6 +143,7 @@ const tests = {
       if (commands.length > steps.length) throw new Error(`${code}: a command without a step`)
       if (waits(code) && !text.includes('5 s')) throw new Error(`${code} does not say when it is tried again`)
     }
+    if (!JSON.stringify(help('unreachable_media', { host: 'localhost:8080' })).includes('--webrtc-udp=0.0.0.0:8080')) throw new Error('the loopback address is not said to be it')
     if (!JSON.stringify(help('insecure', { host: 'box.example:8080' })).includes('--origins=https://box.example')) throw new Error('the name is missing')
   },
   'a bar holds a turn that is far over': () => {
