@@ -23,7 +23,8 @@ type piece struct {
 	payload []byte // Of the packet, or for recovered of the one after it.
 	length  int    // In samples of opus.Clock.
 	at      time.Time
-	apart   int // For how long the server sent nothing before it, in samples of opus.Clock.
+	apart   int  // For how long nothing of the server's is played before it, in samples of opus.Clock.
+	paused  bool // The server sent nothing in that time, and begins again a whole number of packets later.
 }
 
 type pieceKind int
@@ -191,6 +192,8 @@ func (j *jitter) step(now time.Time) (piece, bool) {
 		at = latest(head.at, j.plays(ts))
 	}
 	p := piece{kind: whole, payload: head.payload, length: head.length, at: at, apart: int(pause)}
+	// Silence that a server leaves out is whole packets long. When it has nothing to say yet it begins anew whenever it has.
+	p.paused = pause > (head.seq-j.seq-int64(lost))*frameTicks && pause%frameTicks == 0
 	if lost > 0 {
 		p.length, p.kind = frameTicks, concealed
 		if lost == 1 {

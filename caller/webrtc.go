@@ -418,10 +418,7 @@ func (p *connection) decode(next piece) *sound {
 	p.counting.Lock()
 	p.count = p.jitter.count
 	p.counting.Unlock()
-	// Silence that a server leaves out is whole packets long. When it has nothing to say yet it begins anew whenever it has.
-	return &sound{
-		pcm: slices.Clone(pcm), at: next.at, apart: audio.Duration(next.apart, opus.Clock), paused: next.apart > 0 && next.apart%frameTicks == 0,
-	}
+	return &sound{pcm: slices.Clone(pcm), at: next.at, apart: audio.Duration(next.apart, opus.Clock), paused: next.paused}
 }
 
 // end ends the line. The first reason counts.

@@ -16,6 +16,7 @@ import (
 	"riposte/budget/trace/store"
 	"riposte/transport"
 	"riposte/transport/realtime"
+	"riposte/transport/webrtc"
 	"riposte/web"
 )
 
@@ -24,13 +25,14 @@ type telemetry struct {
 	metrics metrics.Metrics
 	spans   *otel.Sink // nil where no collector is named.
 	cores   atomic.Pointer[budget.Executor]
+	tracks  atomic.Pointer[webrtc.Server] // nil where there are no calls over WebRTC.
 }
 
 // openTelemetry makes ready what the settings say, and adds it to what calls and turns are told to. flush sends the last spans.
 func (s *service) openTelemetry(ctx context.Context) (flush func(), err error) {
 	t, set := &s.telemetry, s.settings
 	t.metrics = metrics.Metrics{
-		Version: version, Plan: set.plan(), Calls: s.status.Calls, Places: set.Calls.Max, Log: s.log, Lost: s.lost, Queues: s.queues.all(),
+		Version: version, Plan: set.plan(), Calls: s.status.Calls, Places: set.Calls.Max, Log: s.log, Lost: s.lost, Packets: s.packets, Queues: s.queues.all(),
 		Load: func() budget.Load { return t.cores.Load().Load() }, // of no executor before the engines are there: nothing
 	}
 	t.metrics.Open()
@@ -82,6 +84,20 @@ func (s *service) lost() (all []metrics.Lost) {
 		}
 	}
 	return all
+}
+
+// packets says what became of the packets of callers over WebRTC; nothing where there can be none.
+func (s *service) packets() []metrics.Packets {
+	from := s.telemetry.tracks.Load()
+	if from == nil {
+		return nil
+	}
+	p := from.Packets()
+	return []metrics.Packets{
+		{Fate: "received", Count: p.Received}, {Fate: "missed", Count: p.Missed}, {Fate: "late", Count: p.Late}, {Fate: "twice", Count: p.Twice},
+		{Fate: "unreadable", Count: p.Unreadable}, {Fate: "recovered", Count: p.Recovered}, {Fate: "concealed", Count: p.Concealed},
+		{Fate: "left_out", Count: p.LeftOut}, {Fate: "restarted", Count: p.Restarted},
+	}
 }
 
 // telling adds to the service's routes what telemetry needs: the one for Prometheus, if that is wanted, and the place of each call

@@ -93,6 +93,7 @@ func (s *service) openWebRTC(ctx context.Context, listener net.Addr, calls *real
 	if err := server.Open(ctx); err != nil {
 		return nil, nil, fmt.Errorf("%w (set another address with --webrtc-udp and --webrtc-tcp, or take no calls over WebRTC with --webrtc-udp=none)", err)
 	}
+	s.telemetry.tracks.Store(server)
 	s.log.Info("calls over WebRTC", "udp", server.Addresses(), "tcp", set.TCP)
 	return server, func() {
 		if err := server.Close(); err != nil {

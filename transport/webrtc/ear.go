@@ -21,7 +21,9 @@ type ear struct {
 	packets chan packet
 	states  chan bool // Whether the connection is broken.
 	gone    <-chan struct{}
+	tally   *tally
 
+	counted counts // Of the packets, that the tally has.
 	jitter  jitter
 	decoder opus.Decoder
 	silence time.Duration // How long the sound has been silent by now.
@@ -34,9 +36,9 @@ const (
 	settled = time.Second
 )
 
-func newEar(depth time.Duration, log *slog.Logger, gone <-chan struct{}, hear func(transport.Sound) bool) *ear {
+func newEar(depth time.Duration, log *slog.Logger, t *tally, gone <-chan struct{}, hear func(transport.Sound) bool) *ear {
 	return &ear{
-		hear: hear, log: log, gone: gone, packets: make(chan packet, mostHeld), states: make(chan bool, 4),
+		hear: hear, log: log, tally: t, gone: gone, packets: make(chan packet, mostHeld), states: make(chan bool, 4),
 		jitter: jitter{Most: depth}, decoder: opus.Decoder{Rate: audio.SpeechRate},
 	}
 }
@@ -97,6 +99,10 @@ func (e *ear) run() error {
 			if !e.hand(p) {
 				return nil
 			}
+		}
+		if e.jitter.count != e.counted {
+			e.tally.add(e.jitter.count, e.counted)
+			e.counted = e.jitter.count
 		}
 	}
 }

@@ -55,7 +55,7 @@ var (
 )
 
 // newLine returns a line that has not been offered anything yet.
-func newLine(api *webrtc.API, config webrtc.Configuration, limits Limits, log *slog.Logger) (*line, error) {
+func newLine(api *webrtc.API, config webrtc.Configuration, limits Limits, t *tally, log *slog.Logger) (*line, error) {
 	pc, err := api.NewPeerConnection(config)
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func newLine(api *webrtc.API, config webrtc.Configuration, limits Limits, log *s
 		return nil, errors.Join(err, pc.Close())
 	}
 	l.speaker = newSpeaker(limits.Bitrate, limits.DTX, l.gone, track.WriteRTP)
-	l.ear = newEar(limits.Depth, log, l.gone, l.hear)
+	l.ear = newEar(limits.Depth, log, t, l.gone, l.hear)
 	pc.OnConnectionStateChange(l.changed)
 	pc.OnDataChannel(l.offered)
 	pc.OnTrack(l.tracked)

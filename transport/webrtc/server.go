@@ -47,6 +47,7 @@ type Server struct {
 	api    *webrtc.API
 	config webrtc.Configuration
 	mux    http.ServeMux
+	tally  tally
 
 	mu    sync.Mutex
 	calls map[string]*line
@@ -197,7 +198,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) {
 	}
 	id := "rtc_" + rand.Text()
 	log := s.Log.With("call", opening.ID)
-	l, err := newLine(s.api, s.config, s.Limits.withDefaults(), log)
+	l, err := newLine(s.api, s.config, s.Limits.withDefaults(), &s.tally, log)
 	if err != nil {
 		release()
 		s.Calls.Refuse(w, err)

@@ -25,6 +25,7 @@ type Metrics struct {
 	Calls   func() int         // Calls that are held.
 	Places  int                // Calls that can be held at once.
 	Lost    func() []Lost      // What became of traces that should have been kept.
+	Packets func() []Packets   // What became of the packets of callers' sound.
 	Queues  []*budget.Queue    // Where calls, the executor and the store let things wait.
 	Log     *slog.Logger       // It defaults to slog.Default().
 
@@ -44,6 +45,12 @@ type Lost struct {
 	Sink   string // Such as "otlp".
 	Reason string // Such as "queue_full".
 	Count  uint64
+}
+
+// Packets is how many packets of callers' sound fared alike.
+type Packets struct {
+	Fate  string // Such as "late".
+	Count uint64
 }
 
 var _ trace.Sink = (*Metrics)(nil)

@@ -47,7 +47,8 @@ func busy() *Metrics {
 			l.Waiting[budget.Partial], l.Counts[budget.Speculative].Preempted = 3, 4
 			return l
 		},
-		Lost: func() []Lost { return []Lost{{"otlp", "queue_full", 7}, {"otlp", "failed", 0}} },
+		Lost:    func() []Lost { return []Lost{{"otlp", "queue_full", 7}, {"otlp", "failed", 0}} },
+		Packets: func() []Packets { return []Packets{{"received", 500}, {"late", 5}} },
 		Queues: []*budget.Queue{
 			{Name: "events", Limit: 256}, {Name: "sound", Limit: int64(400 * msec), Timed: true},
 		},
@@ -161,6 +162,7 @@ func TestValues(t *testing.T) {
 				{"riposte_executor_waiting_jobs", []string{"class=partial"}, 3},
 				{"riposte_executor_jobs_total", []string{"class=speculative", "outcome=preempted"}, 4},
 				{"riposte_trace_drops_total", []string{"reason=queue_full", "sink=otlp"}, 7},
+				{"riposte_webrtc_packets_total", []string{"fate=late"}, 5},
 				{"riposte_queue_limit_items", []string{"queue=events"}, 256},
 				{"riposte_queue_high_items", []string{"queue=events"}, 17},
 				{"riposte_queue_dropped_items_total", []string{"queue=events", "reason=full"}, 2},
@@ -262,7 +264,7 @@ func TestNothingToRead(t *testing.T) {
 	m := &Metrics{}
 	m.Open()
 	all := scrape(t, m, formats["text"])
-	for _, name := range []string{"riposte_calls", "riposte_executor_queue_seconds", "riposte_trace_drops_total", "riposte_queue_limit_items", "riposte_queue_limit_seconds"} {
+	for _, name := range []string{"riposte_calls", "riposte_executor_queue_seconds", "riposte_trace_drops_total", "riposte_webrtc_packets_total", "riposte_queue_limit_items", "riposte_queue_limit_seconds"} {
 		if all[name] != nil {
 			t.Errorf("%s is %v", name, all[name])
 		}

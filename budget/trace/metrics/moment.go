@@ -17,11 +17,12 @@ var (
 	runningDesc = prometheus.NewDesc("riposte_executor_running_jobs", "Jobs that run, by class.", []string{"class"}, nil)
 	jobsDesc    = prometheus.NewDesc("riposte_executor_jobs_total", "Jobs by class and by what became of them.", []string{"class", "outcome"}, nil)
 	lostDesc    = prometheus.NewDesc("riposte_trace_drops_total", "Traces that were not kept, or spans that were not sent, by who should have and why.", []string{"sink", "reason"}, nil)
+	packetsDesc = prometheus.NewDesc("riposte_webrtc_packets_total", "Packets of callers' sound by what became of them: received; missed, since they did not come in time, and of these late, which came after that; recovered or concealed, what stands in the place of those missed, the second in pieces of 20 ms; and others.", []string{"fate"}, nil)
 )
 
 // Describe says what there may be.
 func (moment) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{callsDesc, placesDesc, queueDesc, waitingDesc, runningDesc, jobsDesc, lostDesc} {
+	for _, d := range []*prometheus.Desc{callsDesc, placesDesc, queueDesc, waitingDesc, runningDesc, jobsDesc, lostDesc, packetsDesc} {
 		out <- d
 	}
 }
@@ -51,6 +52,11 @@ func (m moment) Collect(out chan<- prometheus.Metric) {
 	if m.Lost != nil {
 		for _, l := range m.Lost() {
 			tell(lostDesc, prometheus.CounterValue, float64(l.Count), l.Sink, l.Reason)
+		}
+	}
+	if m.Packets != nil {
+		for _, p := range m.Packets() {
+			tell(packetsDesc, prometheus.CounterValue, float64(p.Count), p.Fate)
 		}
 	}
 }
