@@ -21,6 +21,7 @@ type Endpoint struct {
 	Turns        func(ctx context.Context, speech audio.PCM) (float32, error) // The model of the sound; nil for none.
 	STT          stt.Recognizer
 	LLM          llm.Generator
+	Eagerness    string                        // As endpoint.ByEagerness takes it.
 	Instructions string                        // What the model is told, as in a call.
 	Each         func(c Clip, silences int)    // Called after each clip, where it is not nil.
 	Log          func(c Clip, s SilenceReport) // Called for each silence, where it is not nil.
@@ -58,6 +59,7 @@ type Decisions struct {
 
 // CurvePoint is one policy at one degree of patience.
 type CurvePoint struct {
+	Patience        float64 `json:"patience"` // How much longer the waits are than those of medium eagerness, as a factor; of silence alone, than 500 ms.
 	Policy          string  `json:"policy"`
 	FalseCutoffRate float64 `json:"false_cutoff_rate"`
 	P50             float64 `json:"decide_p50_ms"`
@@ -105,11 +107,11 @@ func (b *Endpoint) Run(ctx context.Context) (EndpointResult, error) {
 			r.Ends++
 		}
 	}
-	ours := decide(all, everything, endpoint.Policy{})
+	ours := decide(all, everything, endpoint.ByEagerness(b.Eagerness))
 	r.FalseCutoffs, r.Decide = ours.FalseCutoffs, ours.Decide
 	r.Fixed500 = decide(all, nothing, fixed(500*time.Millisecond))
 	for ms := 200; ms <= 1200; ms += 100 {
-		r.add("silence", decide(all, nothing, fixed(time.Duration(ms)*time.Millisecond)))
+		r.add("silence", float64(ms)/500, decide(all, nothing, fixed(time.Duration(ms)*time.Millisecond)))
 	}
 	for _, p := range []struct {
 		name string
@@ -123,7 +125,7 @@ func (b *Endpoint) Run(ctx context.Context) (EndpointResult, error) {
 		{"all", everything},
 	} {
 		for _, patience := range []float64{0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.4, 1.6, 2} {
-			r.add(p.name, decide(all, p.keep, endpoint.Policy{
+			r.add(p.name, patience, decide(all, p.keep, endpoint.Policy{
 				Shortest: scale(200*time.Millisecond, patience), Usual: scale(500*time.Millisecond, patience),
 				Doubtful: scale(560*time.Millisecond, patience), Longest: scale(1600*time.Millisecond, patience),
 			}))
@@ -133,8 +135,8 @@ func (b *Endpoint) Run(ctx context.Context) (EndpointResult, error) {
 	return r, nil
 }
 
-func (r *EndpointResult) add(policy string, d Decisions) {
-	r.Curve = append(r.Curve, CurvePoint{policy, d.FalseCutoffRate, d.Decide.P50, d.Decide.P95})
+func (r *EndpointResult) add(policy string, patience float64, d Decisions) {
+	r.Curve = append(r.Curve, CurvePoint{patience, policy, d.FalseCutoffRate, d.Decide.P50, d.Decide.P95})
 }
 
 func everything(*endpoint.Signals) {}

@@ -104,7 +104,7 @@ func (a *Admission) Admit(calls int) error {
 	a.forget(now)
 	if calls > 0 {
 		each := cmp.Or(a.cost, firstGuess)
-		if will := load.Busy + each*float64(len(a.came)+1); will > a.most() {
+		if will := load.Busy + each*(a.unseen(now)+1); will > a.most() {
 			return &Overload{"cores", fmt.Sprintf("One more call would take %.0f %% of the cores' time; %.0f %% may be taken.", 100*will, 100*a.most()), 5 * time.Second}
 		}
 		if load.Queue > a.Plan.STT {
@@ -118,13 +118,25 @@ func (a *Admission) Admit(calls int) error {
 	return nil
 }
 
-// Strain says what is to be left undone now.
+// unseen returns how many of the newest calls' cost is not in the load yet. It comes into it little by little.
+func (a *Admission) unseen(now time.Time) (calls float64) {
+	for _, t := range a.came {
+		calls += 1 - min(1, now.Sub(t).Seconds()/trial.Seconds())
+	}
+	return calls
+}
+
+// Strain says what is to be left undone now. Answers that are late while the cores have little to do are late for other reasons, which
+// doing less does not mend.
 func (a *Admission) Strain() Strain {
 	load := a.Load()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.forget(time.Now())
-	worst := max(load.Busy/a.most(), load.Queue.Seconds()/a.Plan.STT.Seconds(), a.p95().strain())
+	worst := max(load.Busy/a.most(), load.Queue.Seconds()/a.Plan.STT.Seconds())
+	if load.Busy > a.most()/2 {
+		worst = max(worst, a.p95().strain())
+	}
 	switch {
 	case worst > 1.1:
 		return SmallModel

@@ -24,11 +24,17 @@ func TestAdmission(t *testing.T) {
 		if err := a.Admit(0); err != nil {
 			t.Fatal("the first call:", err)
 		}
-		// Nothing is known of the first: two more are taken, then it has to be seen what they cost.
+		// Nothing is known of the first: two more are taken, then it has to be seen what they cost,
 		for i, want := range []string{"", "", "cores"} {
 			if err := a.Admit(i + 1); reason(err) != want {
 				t.Errorf("with %d calls: %v, want %q", i+1, err, want)
 			}
+		}
+		// which shows little by little.
+		time.Sleep(trial / 2)
+		load.Busy = 0.2
+		if err := a.Admit(3); reason(err) != "" {
+			t.Errorf("with 3 calls after a while: %v", err)
 		}
 		time.Sleep(trial + ms)
 		load.Busy = 0.3
@@ -51,7 +57,7 @@ func TestAdmission(t *testing.T) {
 		if err := a.Admit(1); reason(err) != "queue" || a.Strain() != SmallModel {
 			t.Errorf("got %v, strain %v", err, a.Strain())
 		}
-		load.Queue = 0
+		load = Load{Busy: 0.4}
 		for i, took := range []time.Duration{400, 400, 400, 400, 400, 400, 400, 850, 950} {
 			a.TurnEnded(turn(took*ms), 1)
 			if want := map[int]Strain{7: NoGuesses, 8: FewPartials}[i]; a.Strain() != want {
@@ -66,6 +72,10 @@ func TestAdmission(t *testing.T) {
 		a.TurnEnded(masked, 1)
 		if s := a.Strain(); s != SmallModel {
 			t.Errorf("strain %v, though the answer came late behind its opener", s)
+		}
+		load.Busy = 0.3
+		if s := a.Strain(); s != Relaxed {
+			t.Errorf("strain %v, though the cores have little to do", s)
 		}
 		if err := a.Admit(0); err != nil {
 			t.Errorf("a call is not taken though there is no other: %v", err)
@@ -82,21 +92,21 @@ func TestAdmissionByPlan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		patient := DefaultPlan
 		patient.LLM = 3 * time.Second
-		a := Admission{Plan: DefaultPlan, Load: func() Load { return Load{Busy: 0.1} }}
+		a := Admission{Plan: DefaultPlan, Load: func() Load { return Load{Busy: 0.4} }}
 		ended := func(p Plan, took time.Duration) {
-			a.TurnEnded(Report{Plan: p, Verdict: Met, Marks: map[Mark]time.Duration{Answered: took}}, 1)
+			a.TurnEnded(Report{Plan: p, Verdict: Met, Marks: map[Mark]time.Duration{Answered: took}}, 4)
 		}
 		for range 20 {
 			ended(patient, 2*time.Second)
 			ended(DefaultPlan, 400*ms)
 		}
-		if err := a.Admit(1); err != nil || a.Strain() != Relaxed {
+		if err := a.Admit(4); err != nil || a.Strain() != Relaxed {
 			t.Errorf("no call is taken though all are answered in time: %v, strain %v", err, a.Strain())
 		}
 		for range 3 {
 			ended(DefaultPlan, time.Second)
 		}
-		o, ok := errors.AsType[*Overload](a.Admit(1))
+		o, ok := errors.AsType[*Overload](a.Admit(4))
 		if !ok || o.Reason != "gap" || a.Strain() != SmallModel {
 			t.Fatalf("a call is taken though some are answered too late: %v, strain %v", o, a.Strain())
 		}

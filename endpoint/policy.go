@@ -14,6 +14,18 @@ type Policy struct {
 	Weights  *Weights      // How much each signal counts. It defaults to DefaultWeights.
 }
 
+// ByEagerness returns the policy for one of the degrees in which a turn may be taken to be over where that is not clear: "low", "medium" or
+// "high". Anything else is medium.
+func ByEagerness(degree string) Policy {
+	switch degree {
+	case "low":
+		return Policy{Usual: 800 * time.Millisecond, Doubtful: 1200 * time.Millisecond, Longest: 3 * time.Second}
+	case "high":
+		return Policy{Usual: 350 * time.Millisecond, Doubtful: 450 * time.Millisecond, Longest: 900 * time.Millisecond}
+	}
+	return Policy{}
+}
+
 // Weights are those of a logistic regression: the log-odds that the turn is over are their sum, each signal's times its
 // weight. A signal that is not known adds nothing.
 type Weights struct {

@@ -95,7 +95,7 @@ func (l *listener) silence(d *transport.Detection) time.Duration {
 		l.ending.evidence.add(&s)
 		l.ending.add(&s)
 	}
-	return policy(d).Wait(s, &l.pauses) - l.ear.at(l.ear.trail)
+	return endpoint.ByEagerness(string(d.Eagerness)).Wait(s, &l.pauses) - l.ear.at(l.ear.trail)
 }
 
 // puzzling is how long a silence behind a challenge may last until its words are known: after that it may have been a turn.
@@ -129,15 +129,4 @@ func (l *listener) forget() {
 	e.evidence.stop()
 	e.guess.stop()
 	l.spent.add(e.guess.cost())
-}
-
-// policy returns how the settings want turns to end where silence alone does not decide.
-func policy(d *transport.Detection) endpoint.Policy {
-	switch d.Eagerness {
-	case transport.Low:
-		return endpoint.Policy{Usual: 800 * time.Millisecond, Doubtful: 1200 * time.Millisecond, Longest: 3 * time.Second}
-	case transport.High:
-		return endpoint.Policy{Usual: 350 * time.Millisecond, Doubtful: 450 * time.Millisecond, Longest: 900 * time.Millisecond}
-	}
-	return endpoint.Policy{}
 }

@@ -18,6 +18,7 @@ type hearing struct {
 	stream stt.Stream
 	to     int64 // The recogniser has the call's sound up to here.
 	newest atomic.Pointer[stt.Hypothesis]
+	bill   budget.Bill // What it has cost the executor.
 
 	mu     sync.Mutex
 	traced []heardAt // What it thought when.
@@ -35,7 +36,6 @@ const mostHeard = 256
 // pass is a closing pass over what was said up to its beginning.
 type pass struct {
 	of         *hearing
-	bill       budget.Bill
 	done       chan struct{}
 	stop       context.CancelFunc
 	transcript stt.Transcript
@@ -57,6 +57,7 @@ func (s *Session) hear(item string, from int64, settings transport.Settings) *he
 	}
 	h.stream = s.STT.Listen(stt.Options{
 		Every:    every,
+		Bill:     &h.bill,
 		Language: settings.Language, Prompt: settings.Vocabulary,
 		Heard: func(y stt.Hypothesis) {
 			if !sensible(y.Text, y.Speech) {
@@ -122,7 +123,7 @@ func (s *Session) finish(ctx context.Context, h *hearing, due time.Time) *pass {
 	s.group.Go(func() error {
 		defer stop()
 		defer close(p.done)
-		p.transcript, p.err = h.stream.Finish(budget.WithBill(ctx, &p.bill), budget.Urgency{Deadline: due})
+		p.transcript, p.err = h.stream.Finish(budget.WithBill(ctx, &h.bill), budget.Urgency{Deadline: due})
 		return nil
 	})
 	return p

@@ -178,7 +178,7 @@ func (m *mind) generate(t *turn, clauses chan<- clause) (outcome, error) {
 		model := m.LLM
 		if strain := m.strain(); strain > budget.Relaxed {
 			t.happened(time.Now(), trace.KindDegraded, strain.String())
-			if strain >= budget.SmallModel && m.Hedge != nil {
+			if strain >= budget.SmallModel {
 				model = m.Hedge
 			}
 		}

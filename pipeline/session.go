@@ -251,7 +251,11 @@ func (s *Session) strain() budget.Strain {
 	if s.Strain == nil {
 		return budget.Relaxed
 	}
-	return s.Strain()
+	most := budget.SmallModel
+	if s.Hedge == nil {
+		most = budget.FewPartials // there is no smaller model
+	}
+	return min(s.Strain(), most)
 }
 
 // isDraining reports whether the service goes down.

@@ -121,7 +121,7 @@ func (h *hearing) trace(clock *budget.Turn) []trace.Heard {
 func (t *turn) work() map[budget.Stage]trace.Work {
 	bills := []map[string]budget.Spent{t.bill.Work()}
 	if t.hearing != nil {
-		bills = append(bills, t.hearing.bill.Work())
+		bills = append(bills, t.hearing.of.bill.Work())
 	}
 	if t.draft != nil {
 		bills = append(bills, t.draft.bill.Work())

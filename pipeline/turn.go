@@ -203,8 +203,12 @@ func (t *turn) status(o outcome) outcome {
 	case cause == nil:
 	case errors.Is(cause, errBargeIn), errors.Is(cause, errContinued):
 		o.status, o.reason, o.err = transport.Cancelled, "turn_detected", nil
-	case errors.Is(cause, errCancelled), errors.Is(cause, transport.ErrHungUp), errors.Is(cause, transport.ErrShutdown):
+	case errors.Is(cause, errCancelled):
 		o.status, o.reason, o.err = transport.Cancelled, "client_cancelled", nil
+	case errors.Is(cause, transport.ErrHungUp):
+		o.status, o.reason, o.err = transport.Cancelled, "hung_up", nil
+	case errors.Is(cause, transport.ErrShutdown):
+		o.status, o.reason, o.err = transport.Cancelled, "shutdown", nil
 	default:
 		o.status, o.err, o.blame = transport.Failed, cause, budget.TTS
 	}

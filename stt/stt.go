@@ -37,6 +37,7 @@ type Options struct {
 	Language string           // ISO 639-1, such as "en"; empty lets the model find out where it can.
 	Prompt   string           // Words that are likely, such as names; it may be empty.
 	Every    time.Duration    // How much new sound makes a hypothesis; 0 leaves that to the recogniser.
+	Bill     *budget.Bill     // What hypotheses cost the executor goes on it; nil keeps no account.
 	Heard    func(Hypothesis) // Called for each hypothesis, in order, on the recogniser's goroutine, which it must not hold up. nil wants none.
 }
 

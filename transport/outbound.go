@@ -124,7 +124,7 @@ type Voice struct {
 type ResponseDone struct {
 	Response Response
 	Status   Status
-	Reason   string // For Cancelled: "turn_detected" or "client_cancelled"; for Incomplete: "max_output_tokens".
+	Reason   string // For Cancelled: "turn_detected", "client_cancelled", "hung_up" or "shutdown"; for Incomplete: "max_output_tokens".
 	Err      error  // For Failed.
 	Text     string // All of it, whether it was heard or not.
 	Voice    time.Duration

@@ -38,7 +38,7 @@ func (c *benchEndpointCmd) Run(ctx context.Context, k *kong.Context) error {
 	}
 	defer e.close()
 	b := bench.Endpoint{
-		Clips: bench.Spoken(clips, c.Language), VAD: e.vad.New, STT: e.stt, LLM: e.llm, Instructions: c.Talk.Instructions,
+		Clips: bench.Spoken(clips, c.Language), VAD: e.vad.New, STT: e.stt, LLM: e.llm, Eagerness: c.Talk.Eagerness, Instructions: c.Talk.Instructions,
 		Each: func(clip bench.Clip, silences int) {
 			fmt.Fprintf(os.Stderr, "%s: %d silences\n", filepath.Base(clip.File), silences)
 		},
@@ -77,9 +77,9 @@ func showEndpoint(out io.Writer, r bench.EndpointResult) error {
 		return err
 	}
 	fmt.Fprintln(out, "\nwhat each witness alone is worth, and all together, with less and with more patience:")
-	fmt.Fprintln(w, "witness\tcut off\tp50\tp95\t")
+	fmt.Fprintln(w, "witness\tpatience\tcut off\tp50\tp95\t")
 	for _, p := range r.Curve {
-		fmt.Fprintf(w, "%s\t%.0f %%\t%.0f ms\t%.0f ms\t\n", p.Policy, 100*p.FalseCutoffRate, p.P50, p.P95)
+		fmt.Fprintf(w, "%s\t%.1f\t%.0f %%\t%.0f ms\t%.0f ms\t\n", p.Policy, p.Patience, 100*p.FalseCutoffRate, p.P50, p.P95)
 	}
 	if err := w.Flush(); err != nil {
 		return err

@@ -50,6 +50,7 @@ type config struct {
 type entry struct {
 	value any
 	line  int
+	list  bool
 }
 
 // collect flattens a mapping.
@@ -74,9 +75,9 @@ func (c config) collect(prefix string, n *yaml.Node) error {
 			if err := value.Decode(&items); err != nil {
 				return fmt.Errorf("%s:%d: %s: %w", c.path, value.Line, name, err)
 			}
-			c.values[name] = entry{strings.Join(items, ","), key.Line}
+			c.values[name] = entry{strings.Join(items, ","), key.Line, true}
 		default:
-			c.values[name] = entry{value.Value, key.Line}
+			c.values[name] = entry{value.Value, key.Line, false}
 		}
 	}
 	return nil
@@ -89,17 +90,22 @@ func orFile(section string) string {
 	return section
 }
 
-// Validate refuses keys that no flag has, and names the nearest that one has.
+// Validate refuses keys that no flag has, and names the nearest that one has; and lists where one value is meant.
 func (c config) Validate(app *kong.Application) error {
 	var known []string
+	single := map[string]bool{}
 	_ = kong.Visit(app, func(n kong.Visitable, next kong.Next) error {
 		if f, ok := n.(*kong.Flag); ok && f.Group != nil {
 			known = append(known, f.Name)
+			single[f.Name] = !f.IsSlice()
 		}
 		return next(nil)
 	})
 	var wrong []string
 	for name, e := range c.values {
+		if e.list && single[name] {
+			wrong = append(wrong, fmt.Sprintf("%s:%d: %v", c.path, e.line, oneText(name)))
+		}
 		if slices.Contains(known, name) {
 			continue
 		}
@@ -110,6 +116,11 @@ func (c config) Validate(app *kong.Application) error {
 		return fmt.Errorf("%s", strings.Join(wrong, "\n"))
 	}
 	return nil
+}
+
+// oneText says that a setting is no list.
+func oneText(name string) error {
+	return fmt.Errorf("%q takes one text and no list: where several are meant they stand in one, separated by |", dotted(name))
 }
 
 // unknown says that there is no such setting, and which there is that may have been meant.

@@ -75,6 +75,7 @@ func TestConfigRefused(t *testing.T) {
 		{"nothing for anybody", "llm:\n  gpu: cuda\n  split: [0, 0]\n", "llm-split is [0 0]"},
 		{"no part", "llm:\n  gpu: cuda\n  split: [NaN, 1]\n", "llm-split is [NaN 1]"},
 		{"a part too many", "llm:\n  gpu: cuda\n  devices: [CUDA0]\n  split: [3, 1]\n", "llm-split has 2 parts for the 1 GPUs"},
+		{"a list of one text", "talk:\n  openers: [Hm., Well.]\n", `"talk.openers" takes one text and no list`},
 		{"no such format", "log:\n  format: xml\n", "log-format"},
 	}
 	for _, tt := range tests {

@@ -100,6 +100,8 @@ func (r *route) set(name string, flags map[string]*kong.Flag) error {
 	switch {
 	case flag == nil:
 		return errors.New(unknown(name, slices.Sorted(maps.Keys(flags))))
+	case r.file.values[name].list && !flag.IsSlice():
+		return oneText(name)
 	case flag.Group.Key != "talk" && flag.Group.Key != "budget" && !slices.Contains(perCall, name):
 		return fmt.Errorf("%s is the same for all calls: a route may set what is in talk and budget, and %s", dotted(name), list(perCall))
 	case name == "stt-language" && value == "auto" && r.STT.Language != "auto":

@@ -76,6 +76,7 @@ func TestRoutesRefused(t *testing.T) {
 		{"a setting of the service", "talk:\n  echo: false\ncalls:\n  max: 3\n", []string{"sales.yaml:4: calls.max is the same for all calls: a route may set what is in talk and budget, and llm.max-tokens,"}},
 		{"a setting of an engine", "llm:\n  model: other.gguf\n  seed: 3\n", []string{"sales.yaml:2: llm.model is the same for all calls"}},
 		{"another route", "routes: [a=b]\n", []string{"sales.yaml:1: routes is the same for all calls"}},
+		{"a list of one text", "talk:\n  openers: [Hm., Well.]\n", []string{`sales.yaml:2: "talk.openers" takes one text and no list`}},
 		{"no setting", "talk:\n  instrctions: Sell.\n", []string{`sales.yaml:2: there is no setting "talk.instrctions"; the nearest is "talk.instructions"`}},
 		{"no such mode", "budget:\n  mode: strict\n", []string{"sales.yaml:2: budget.mode is strict: it must be one of enforce, observe"}},
 		{"no such eagerness", "talk:\n  eagerness: very\n", []string{"sales.yaml:2: talk.eagerness is very: it must be one of low, medium, high"}},

@@ -78,7 +78,7 @@ func (e *Engine) Listen(o stt.Options) stt.Stream {
 		life = context.Background()
 		s.closed = true
 	}
-	s.life, s.end = context.WithCancelCause(life)
+	s.life, s.end = context.WithCancelCause(budget.WithBill(life, o.Bill))
 	return s
 }
 

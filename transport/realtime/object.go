@@ -38,7 +38,11 @@ func details(out transport.ResponseDone) any {
 	case transport.Failed:
 		return fields{"type": "failed", "error": failure(out.Err)}
 	}
-	return fields{"type": out.Status, "reason": out.Reason}
+	reason := out.Reason
+	if reason == "shutdown" || reason == "hung_up" {
+		reason = "client_cancelled" // the protocol has no other name for what the caller did not talk over
+	}
+	return fields{"type": out.Status, "reason": reason}
 }
 
 // failure says what was wrong, where the client can mend it; the rest is in the service's log.
