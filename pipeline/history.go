@@ -239,6 +239,26 @@ func (h *history) unanswered() bool {
 	return false
 }
 
+// written returns what the caller's side wrote since the last words that were not its own; empty where the last of them was said aloud.
+func (h *history) written() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var texts []string
+	for _, e := range slices.Backward(h.items) {
+		if e.call != nil || e.text == "" {
+			continue // the answer to a tool's result still is one to what was asked before
+		}
+		if e.role == llm.Assistant || e.aloud {
+			break
+		}
+		if e.role == llm.User {
+			texts = append(texts, e.text)
+		}
+	}
+	slices.Reverse(texts)
+	return strings.Join(texts, " ")
+}
+
 // interruption stands, for the model, behind an answer that was interrupted, so that it knows. Writers mark it so.
 const interruption = " —"
 

@@ -8,6 +8,7 @@ import (
 
 	"riposte/audio"
 	"riposte/budget"
+	"riposte/budget/trace"
 	"riposte/llm"
 	"riposte/transport"
 )
@@ -25,8 +26,8 @@ type Silence struct {
 }
 
 // say answers with a line that no model is asked for.
-func (l *listener) say(text string, firm bool) error {
-	return l.enqueue(&turn{clock: clockOf(time.Now()), line: text, firm: firm, respond: true, settings: l.settings}, "")
+func (l *listener) say(text string, why trace.Origin, firm bool) error {
+	return l.enqueue(&turn{clock: clockOf(time.Now()), line: text, origin: why, firm: firm, respond: true, settings: l.settings}, "")
 }
 
 // idle speaks up, and in the end hangs up, when nothing is said for too long. The time is that of the caller's sound. Where the
@@ -52,7 +53,7 @@ func (l *listener) idle() error {
 	if l.settings.Detection.Idle > 0 {
 		return l.timeOut(since)
 	}
-	return l.say(l.Silence.Prompts[l.prompts-1], false)
+	return l.say(l.Silence.Prompts[l.prompts-1], trace.Prompt, false)
 }
 
 // nothingSaid is what the model reads where the caller's side has it answer a silence.
@@ -72,7 +73,7 @@ func (l *listener) timeOut(since int64) error {
 	if err := l.Call.Send(l.ctx, transport.Committed{Item: it.ID, Previous: previous}); err != nil {
 		return err
 	}
-	return l.enqueue(&turn{clock: clockOf(time.Now()), item: it.ID, typed: it.Text, respond: true, settings: l.settings}, "")
+	return l.enqueue(&turn{clock: clockOf(time.Now()), item: it.ID, typed: it.Text, origin: trace.Prompt, respond: true, settings: l.settings}, "")
 }
 
 // clockOf returns the clock of a turn that is decided as it begins, since nobody has to recognise it.

@@ -189,7 +189,7 @@ func (l *listener) cancel(in transport.Cancel) error {
 			found = true
 		}
 	}
-	if !found {
+	if !found && !in.Maybe {
 		return l.fault(in.Ref, "response_cancel_not_active", "There is no such answer to cancel: it may have ended already.")
 	}
 	return nil

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,10 @@ type mind struct {
 }
 
 // said is one thing that the caller said.
-type said struct{ item, text string }
+type said struct {
+	item, text string
+	typed      bool // It was not said aloud.
+}
 
 // answer finds the words of a turn and answers them. The error is one that ends the call.
 func (m *mind) answer(ctx context.Context, t *turn, clauses chan<- clause) (outcome, error) {
@@ -149,16 +153,28 @@ func (m *mind) collect(t *turn) {
 	m.last, m.asks = t, false
 	m.open = slices.DeleteFunc(m.open, func(s said) bool { return s.item == t.replaces })
 	if t.said != "" {
-		m.open = append(m.open, said{t.item, t.said})
+		m.open = append(m.open, said{t.item, t.said, false})
 	}
 	if t.typed != "" {
-		m.open = append(m.open, said{t.item, t.typed})
+		m.open = append(m.open, said{t.item, t.typed, true})
 	}
 	var words []string
 	for _, s := range m.open {
 		t.items, words = append(t.items, s.item), append(words, s.text)
 	}
 	t.transcript = strings.Join(words, " ")
+	m.origin(t)
+}
+
+// origin notes what the turn answers.
+func (m *mind) origin(t *turn) {
+	if t.origin != trace.Aloud || t.hearing != nil || slices.ContainsFunc(m.open, func(s said) bool { return !s.typed }) {
+		return
+	}
+	t.origin = trace.Requested
+	if t.wrote = cmp.Or(t.transcript, m.history.written()); t.wrote != "" {
+		t.origin = trace.Written
+	}
 }
 
 // begin gives the answer its place in the conversation.

@@ -291,8 +291,8 @@ func (p *player) finish(ctx context.Context, t *turn, o outcome) error {
 	report.Calls = t.calls
 	report.Continued = errors.Is(context.Cause(t.ctx), errContinued)
 	report.Report = t.clock.Report(t.settings.Plan)
-	if t.line != "" {
-		report.Report.Verdict, report.Report.Blame = "", "" // nobody asked for it
+	if t.origin != trace.Aloud {
+		report.Report.Verdict, report.Report.Blame = "", "" // nobody asked for it aloud
 	}
 	if o.status == transport.Failed {
 		report.Report.Verdict, report.Report.Blame = budget.Failed, o.blame // an apology is no answer, however soon it comes

@@ -110,7 +110,7 @@ func (s *Session) listen(ctx context.Context, limits Limits, turns chan<- *turn)
 	l := newListener(s, ctx, limits, turns)
 	defer l.close()
 	if s.Greeting.Text != "" {
-		if err := l.say(s.Greeting.Text, s.Greeting.Firm); err != nil {
+		if err := l.say(s.Greeting.Text, trace.Greeting, s.Greeting.Firm); err != nil {
 			return err
 		}
 	}

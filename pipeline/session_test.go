@@ -368,6 +368,7 @@ func TestWritten(t *testing.T) {
 		}
 		l.in <- transport.Respond{Written: &written} // at once after the end of the last
 		l.in <- transport.Cancel{}
+		l.in <- transport.Cancel{Ref: "again", Maybe: true}
 		l.in <- transport.Cancel{Ref: "late"}
 		time.Sleep(time.Second)
 		if f := told[transport.Fault](l); len(f) != 1 || f[0].Code != "response_cancel_not_active" || f[0].Ref != "late" {

@@ -21,7 +21,7 @@ func (p *player) trace(t *turn, o outcome, report transport.TurnReport) {
 	}
 	p.turns++
 	out := trace.Turn{
-		ID: t.answer.ID, Number: p.turns, Report: report.Report, Said: t.transcript, Answer: report.Answer, Models: p.Models,
+		ID: t.answer.ID, Number: p.turns, Report: report.Report, Origin: t.origin, Said: t.asked(), Answer: report.Answer, Models: p.Models,
 		Tokens:  trace.Tokens{Input: o.usage.Prompt, Cached: o.usage.Cached, Output: o.usage.Output},
 		Guesses: trace.Guesses{Tries: report.Guesses.Tries, Stood: report.Guesses.Stood, Wasted: report.Guesses.Wasted},
 		Status:  string(o.status), Reason: o.reason, Tools: t.calls, Work: t.work(),
@@ -47,6 +47,23 @@ func (p *player) trace(t *turn, o outcome, report transport.TurnReport) {
 		t.tell(out, p.Trace)
 		return nil
 	})
+}
+
+// mostWritten is how many bytes of what was written are traced: lists show them, of which each turn has little else.
+const mostWritten = 4 << 10
+
+// asked returns what the turn answers, in words.
+func (t *turn) asked() string {
+	switch t.origin {
+	case trace.Aloud:
+		return t.transcript
+	case trace.Written:
+		if len(t.wrote) > mostWritten {
+			return strings.ToValidUTF8(t.wrote[:mostWritten], "") + "…"
+		}
+		return t.wrote
+	}
+	return ""
 }
 
 // tell tells of the turn with what has happened in it. What happens later finds what was told.

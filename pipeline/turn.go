@@ -39,6 +39,8 @@ type turn struct {
 	line     string              // What is answered, where no model is asked for it; empty otherwise.
 	firm     bool                // Nobody can interrupt the answer.
 	typed    string              // What the caller said by other means than speech.
+	origin   trace.Origin        // What it answers: where nobody asked for it, from the beginning; otherwise set by think, read by play.
+	wrote    string              // What was written, for trace.Written. The same.
 	respond  bool                // Whether it is to be answered.
 	late     bool                // It was asked for while another answer was being given, because of results that may be part of that.
 	settings transport.Settings  // As they were when the turn was decided.

@@ -30,7 +30,8 @@ type Turn struct {
 	Version string
 	Report  budget.Report // Marks, stages, verdict, blame and actions. Marks count from Report.SpeechEnd.
 
-	Said   string // What the caller said.
+	Origin Origin // What the turn answers.
+	Said   string // What the caller said; for Written, what was written.
 	Answer string // What the caller heard of the answer.
 	Words  []Heard
 
@@ -44,6 +45,19 @@ type Turn struct {
 	Events  []Event
 	Sound   *Sound // What was recorded; nil without.
 }
+
+// Origin is what a turn answers. Only what a caller said aloud is judged against a budget: the others have no last voiced sample from which a
+// gap could count. They have no verdict, unless answering failed.
+type Origin string
+
+// The origins.
+const (
+	Aloud     Origin = ""          // What the caller said.
+	Greeting  Origin = "greeting"  // That a call began.
+	Prompt    Origin = "prompt"    // That the caller said nothing for long.
+	Written   Origin = "written"   // What the caller's side wrote, or the keys of a telephone.
+	Requested Origin = "requested" // That the caller's side asked for an answer, without anything new to be answered.
+)
 
 // Heard is what the recogniser thought so far at one moment.
 type Heard struct {
