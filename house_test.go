@@ -34,7 +34,7 @@ var house = map[string][]string{
 	"transport/webrtc":   {"audio", "audio/opus", "transport", "transport/realtime"},
 	"caller":             {"audio", "audio/opus"},
 	"caller/lossy":       {},
-	"bench":              {"audio", "audio/room", "budget", "budget/trace", "budget/trace/sample", "budget/trace/store", "caller", "endpoint", "llm", "scenario", "scenario/live", "stt", "stt/wer", "tts"},
+	"bench":              {"audio", "audio/room", "budget", "budget/trace", "budget/trace/sample", "budget/trace/store", "caller", "caller/lossy", "endpoint", "llm", "scenario", "scenario/live", "stt", "stt/wer", "tts"},
 	"web":                {},
 	"web/asset":          {},
 	"web/browsertest":    {"native/nativetest"},
@@ -68,7 +68,7 @@ var house = map[string][]string{
 
 	"cmd/riposte": {
 		"audio", "audio/opus", "audio/silero", "audio/smartturn", "bench", "budget", "budget/trace", "budget/trace/export", "budget/trace/metrics", "budget/trace/object", "budget/trace/otel",
-		"budget/trace/store", "caller", "llm", "llm/llama", "native", "native/console", "native/onnx", "pipeline", "scenario/live", "stt", "stt/whisper", "transport", "transport/realtime", "transport/webrtc", "tts", "tts/piper", "web", "web/talk", "web/traces",
+		"budget/trace/store", "caller", "caller/lossy", "llm", "llm/llama", "native", "native/console", "native/onnx", "pipeline", "scenario/live", "stt", "stt/whisper", "transport", "transport/realtime", "transport/webrtc", "tts", "tts/piper", "web", "web/talk", "web/traces",
 	},
 }
 

@@ -15,6 +15,7 @@ var errSilent = errors.New("nothing of the answer could be heard")
 type tally struct {
 	result         TurnsResult
 	gaps, platform []time.Duration
+	ways           []time.Duration // The gap, less the service's own, of each turn.
 	stages         map[string][]time.Duration
 	words          wer.Count
 	byKind         map[string]wer.Count
@@ -50,6 +51,7 @@ func (t *tally) add(n int, c Clip, turn caller.Turn, err error) {
 		return
 	}
 	t.platform = append(t.platform, turn.Report.Total)
+	t.ways = append(t.ways, turn.Gap-turn.Report.Total)
 	r.Guesses.Tries += turn.Report.Guesses.Tries
 	r.Guesses.Wasted += turn.Report.Guesses.Wasted
 	if turn.Report.Guesses.Stood {
@@ -65,6 +67,7 @@ func (t *tally) add(n int, c Clip, turn caller.Turn, err error) {
 func (t *tally) sum() TurnsResult {
 	r := t.result
 	r.Gap, r.PlatformGap, r.WER = percentiles(t.gaps), percentiles(t.platform), t.words.Rate()
+	r.Way = percentiles(t.ways)
 	for name, samples := range t.stages {
 		r.Stages[name] = percentiles(samples)
 	}

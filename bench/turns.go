@@ -25,6 +25,7 @@ type TurnsResult struct {
 	Failures    []TurnFailure          `json:"failures"`             // In the order of the turns.
 	Gap         Percentiles            `json:"gap_ms"`               // At the caller: last voiced sample to first audible one.
 	PlatformGap Percentiles            `json:"platform_turn_gap_ms"` // As the service says.
+	Way         Percentiles            `json:"way_ms"`               // What of the first comes on top of the second: the ways there and back, and what waits on them.
 	Stages      map[string]Percentiles `json:"stages_ms"`
 	Verdicts    map[string]int         `json:"verdicts"`
 	WER         float64                `json:"wer"`

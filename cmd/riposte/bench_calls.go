@@ -26,6 +26,7 @@ type benchCallsCmd struct {
 	Ramp     time.Duration `default:"10s" help:"From the first caller's coming to the last one's."`
 	Patience time.Duration `default:"0" help:"How long a caller who is refused goes on trying, each time after as long as the service says; 0 is not at all."`
 	URL      string        `name:"url" placeholder:"URL" help:"Service to measure, of any kind that speaks the protocol; without it, one is started for this measurement alone, in a process of its own."`
+	Wire     string        `default:"ws" enum:"ws,webrtc" help:"How to call: ws (WebSocket) or webrtc."`
 	Language string        `default:"en" help:"Language of the clips to say."`
 	Seed     uint64        `default:"1" help:"Order of the clips."`
 	Wait     time.Duration `default:"30s" help:"How long the service may be silent while it owes an answer."`
@@ -53,7 +54,7 @@ func (c *benchCallsCmd) Run(ctx context.Context, k *kong.Context) (err error) {
 		return err
 	}
 	b := bench.Calls{
-		Caller: caller.Caller{URL: c.URL, Wait: c.Wait}, Clips: bench.Spoken(clips, c.Language), Calls: c.Callers, Turns: c.Turns,
+		Caller: caller.Caller{URL: c.URL, Wire: caller.Wire(c.Wire), Wait: c.Wait}, Clips: bench.Spoken(clips, c.Language), Calls: c.Callers, Turns: c.Turns,
 		Ramp: c.Ramp, Patience: c.Patience, Seed: c.Seed, Each: c.progress,
 	}
 	if c.URL == "" {

@@ -25,10 +25,13 @@ type benchTurnsCmd struct {
 	Slack    time.Duration `default:"300ms" help:"How much longer than a script says its words, answers and sounds may take; a third of it for what only takes ears."`
 	Turns    int           `placeholder:"N" help:"Turns to take; without it, or with 0, each clip once."`
 	URL      string        `name:"url" placeholder:"URL" help:"Service to measure; without it, one is started for this measurement alone."`
+	Wire     string        `default:"ws" enum:"ws,webrtc" help:"How to call: ws (WebSocket) or webrtc."`
 	Language string        `default:"en" help:"Language of the clips to say."`
 	Seed     uint64        `default:"1" help:"Order of the clips."`
 	Wait     time.Duration `default:"30s" help:"How long the service may be silent while it owes an answer."`
 	JSON     bool          `name:"json" help:"Print one JSON object instead of a table."`
+
+	networkFlags `embed:""` // In which the conversation is held a second time.
 
 	settings // Of the service that is started.
 }
@@ -40,6 +43,9 @@ func (c *benchTurnsCmd) Run(ctx context.Context, k *kong.Context) error {
 	}
 	if c.Corpus == "" || c.Turns < 0 {
 		return errors.New("say with --corpus where the clips are, or with --script what to act; --turns may not be negative")
+	}
+	if err := c.check(c.Wire); err != nil {
+		return err
 	}
 	clips, err := bench.ReadCorpus(c.Corpus)
 	if err != nil {
@@ -58,7 +64,10 @@ func (c *benchTurnsCmd) Run(ctx context.Context, k *kong.Context) error {
 		defer stop()
 	}
 	b := bench.Turns{
-		Caller: caller.Caller{URL: url, Wait: c.Wait}, Clips: clips, Turns: c.Turns, Seed: c.Seed, Each: c.progress,
+		Caller: caller.Caller{URL: url, Wire: caller.Wire(c.Wire), Wait: c.Wait}, Clips: clips, Turns: c.Turns, Seed: c.Seed, Each: c.progress,
+	}
+	if n, bad := c.network(c.Seed); bad {
+		return c.compare(ctx, k.Stdout, bench.Networks{Turns: b, Network: n, Began: func(kind bench.NetworkKind) { fmt.Fprintf(os.Stderr, "%s network\n", kind) }})
 	}
 	r, err := b.Run(ctx)
 	if err != nil {
@@ -67,11 +76,31 @@ func (c *benchTurnsCmd) Run(ctx context.Context, k *kong.Context) error {
 	if !c.JSON {
 		return showTurns(k.Stdout, r)
 	}
-	r.Version, r.Models = version, map[string]string{"stt": c.STT.Model, "llm": c.LLM.Model, "tts": c.TTS.Voice, "vad": c.VAD.Model}
-	if c.URL != "" {
-		r.Models = map[string]string{"url": c.URL}
-	}
+	r.Version, r.Models = version, c.models()
 	return json.NewEncoder(k.Stdout).Encode(r)
+}
+
+// compare measures in two networks, and prints.
+func (c *benchTurnsCmd) compare(ctx context.Context, out io.Writer, b bench.Networks) error {
+	r, err := b.Run(ctx)
+	if err != nil {
+		return err
+	}
+	if !c.JSON {
+		return showNetworks(out, r)
+	}
+	for _, side := range []*bench.NetworkResult{&r.Clean, &r.Bad} {
+		side.Version, side.Models = version, c.models()
+	}
+	return json.NewEncoder(out).Encode(r)
+}
+
+// models says what is measured.
+func (c *benchTurnsCmd) models() map[string]string {
+	if c.URL != "" {
+		return map[string]string{"url": c.URL}
+	}
+	return map[string]string{"stt": c.STT.Model, "llm": c.LLM.Model, "tts": c.TTS.Voice, "vad": c.VAD.Model}
 }
 
 // progress says how a turn went, for whoever waits.
@@ -91,6 +120,7 @@ func showTurns(out io.Writer, r bench.TurnsResult) error {
 	fmt.Fprintln(w, "ms\tp50\tp95\tp99\t")
 	row("gap at the caller", r.Gap)
 	row("platform turn gap", r.PlatformGap)
+	row("the way, on top of it", r.Way)
 	for _, s := range budget.Stages {
 		row(string(s), r.Stages[string(s)])
 	}

@@ -70,6 +70,9 @@ func TestBenchTurnsRefuses(t *testing.T) {
 		"no script: ":                           {"--script", filepath.Join(t.TempDir(), "none.turn")},
 		"leave --url out":                       {"--script", t.TempDir(), "--url=ws://127.0.0.1:1"},
 		"not a corpus":                          {"--corpus", t.TempDir()},
+		"are for --wire webrtc":                 {"--corpus", t.TempDir(), "--loss=5"},
+		"the loss is 1.5":                       {"--corpus", t.TempDir(), "--wire=webrtc", "--loss=150"},
+		"such as 3s@20s":                        {"--corpus", t.TempDir(), "--wire=webrtc", "--outage=3s"},
 	} {
 		if _, err := benched(t, "turns", args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", args, err, want)

@@ -25,7 +25,8 @@ type CallCmd struct {
 	Voice        string        `help:"Voice of the answers."`
 	Language     string        `help:"Language that is spoken, such as en."`
 	Instructions string        `help:"What the model is told before the conversation."`
-	Format       string        `default:"pcm" enum:"pcm,pcmu,pcma" help:"Sound on the wire: pcm at 24 kHz, or pcmu or pcma (telephone) at 8 kHz."`
+	Wire         string        `default:"ws" enum:"ws,webrtc" help:"How to call: ws (WebSocket) or webrtc."`
+	Format       string        `default:"pcm" enum:"pcm,pcmu,pcma" help:"Sound on a WebSocket: pcm at 24 kHz, or pcmu or pcma (telephone) at 8 kHz."`
 	Rate         int           `placeholder:"HZ" help:"The files are raw 16-bit little-endian mono at this rate."`
 	Wait         time.Duration `default:"20s" help:"How long the server may be silent while it owes an answer."`
 	Output       string        `short:"o" placeholder:"FILE.wav" help:"Write the answers here, half a second apart."`
@@ -132,7 +133,7 @@ func (c *CallCmd) read() ([]caller.Speech, error) {
 func (c *CallCmd) dial(ctx context.Context) (*caller.Call, error) {
 	dialer := caller.Caller{
 		URL: c.URL, Key: c.Key, Model: c.Model, Voice: c.Voice, Language: c.Language, Instructions: c.Instructions,
-		Format: caller.Format(c.Format), Wait: c.Wait,
+		Wire: caller.Wire(c.Wire), Format: caller.Format(c.Format), Wait: c.Wait,
 	}
 	call, err := dialer.Dial(ctx)
 	if errors.Is(err, syscall.ECONNREFUSED) {
