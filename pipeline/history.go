@@ -15,6 +15,9 @@ import (
 // maxHistory bounds the text of one conversation, in bytes. An hour of talk has some 60 kB.
 const maxHistory = 1 << 20
 
+// maxItems is how many items a conversation may have before nothing more is written into it. An hour of talk has a thousand.
+const maxItems = 4096
+
 // errNoItem says that an item is not in the conversation.
 var errNoItem = errors.New("no such item in the conversation")
 
@@ -68,12 +71,17 @@ func (h *history) addOf(answer string, it transport.Item) (previous string, err 
 	if e.call, err = h.newCall(it); err != nil {
 		return "", err
 	}
-	size := len(it.Text)
-	for _, e := range h.items {
-		size += e.size()
-	}
-	if size > maxHistory && it.Text != "" {
-		return "", fmt.Errorf("the conversation would have %d bytes of text; it may have %d", size, maxHistory)
+	if answer == "" && !e.aloud { // what is said has to be kept, whatever has been written
+		size := e.size()
+		for _, e := range h.items {
+			size += e.size()
+		}
+		if size > maxHistory {
+			return "", fmt.Errorf("the conversation would have %d bytes of text; it may have %d", size, maxHistory)
+		}
+		if len(h.items) >= maxItems {
+			return "", fmt.Errorf("the conversation has %d items already, which is the most that can be written", len(h.items))
+		}
 	}
 	if previous, err = h.insert(e, it.After); err == nil && e.call != nil && !e.makes() {
 		e.call.result = e.id
@@ -139,9 +147,9 @@ func (h *history) before(at int) string {
 
 // size is how many bytes of text the entry holds.
 func (e *entry) size() int {
-	n := len(e.text)
+	n := len(e.id) + len(e.text)
 	if e.call != nil {
-		n += len(e.call.Name) + len(e.call.Arguments)
+		n += len(e.call.ID) + len(e.call.Name) + len(e.call.Arguments)
 	}
 	return n
 }

@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -57,13 +59,35 @@ func TestHistoryMessages(t *testing.T) {
 
 func TestHistoryIsBounded(t *testing.T) {
 	var h history
-	if _, err := h.add(transport.Item{ID: "a", Role: llm.User, Text: strings.Repeat("x", maxHistory)}); err != nil {
+	if _, err := h.add(transport.Item{ID: "a", Role: llm.User, Text: strings.Repeat("x", maxHistory-1)}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.add(transport.Item{ID: "b", Role: llm.User, Text: "more"}); err == nil {
-		t.Error("a full conversation took more")
+	for what, it := range map[string]transport.Item{
+		"text":           {ID: "b", Role: llm.User, Text: "more"},
+		"a call":         {ID: "b", Role: llm.Assistant, Call: &llm.ToolCall{ID: "1", Name: "look", Arguments: json.RawMessage(`{"for": "it"}`)}},
+		"a call's name":  {ID: "b", Role: llm.Assistant, Call: &llm.ToolCall{ID: "2", Name: strings.Repeat("look", 10)}},
+		"a long item ID": {ID: strings.Repeat("b", 100), Role: llm.User, Text: "."},
+	} {
+		if _, err := h.add(it); err == nil {
+			t.Errorf("a full conversation took %s", what)
+		}
 	}
 	if _, err := h.add(transport.Item{ID: "c", Role: llm.User}); err != nil {
+		t.Errorf("what is said aloud is always taken: %v", err)
+	}
+}
+
+func TestHistoryHasFewItems(t *testing.T) {
+	var h history
+	for i := range maxItems {
+		if _, err := h.add(transport.Item{ID: fmt.Sprint(i), Role: llm.Assistant, Call: &llm.ToolCall{ID: fmt.Sprint(i), Name: "look"}}); err != nil {
+			t.Fatal(i, err)
+		}
+	}
+	if _, err := h.add(transport.Item{ID: "one more", Role: llm.User, Text: "more"}); err == nil {
+		t.Error("a conversation takes any number of items")
+	}
+	if _, err := h.add(transport.Item{ID: "said", Role: llm.User}); err != nil {
 		t.Errorf("what is said aloud is always taken: %v", err)
 	}
 }

@@ -98,7 +98,7 @@ func (m *mind) listenTo(ctx context.Context, t *turn) (failed, err error) {
 // loses in the end what it was sure of.
 func (m *mind) heard(ctx context.Context, t *turn) (text string, speech time.Duration, err error) {
 	h := t.hearing
-	due, stalled := time.NewTimer(time.Until(t.clock.Due(t.settings.Plan, budget.STT))), time.NewTimer(m.limits.Stall)
+	due, stalled := time.NewTimer(time.Until(t.clock.Due(t.settings.Plan, budget.STT))), time.NewTimer(m.patience(t))
 	defer due.Stop()
 	defer stalled.Stop()
 	for {
@@ -116,7 +116,7 @@ func (m *mind) heard(ctx context.Context, t *turn) (text string, speech time.Dur
 			return "", 0, context.Cause(ctx)
 		case <-stalled.C:
 			h.stop()
-			return "", 0, fmt.Errorf("%w: no words for %v", errStalled, m.limits.Stall)
+			return "", 0, fmt.Errorf("%w: no words for %v", errStalled, m.patience(t))
 		case <-due.C:
 			y, ok := h.of.known()
 			if t.settings.Plan.Observe || h.over() || !ok || y.Text == "" || y.Speech < t.voiced {
@@ -127,6 +127,12 @@ func (m *mind) heard(ctx context.Context, t *turn) (text string, speech time.Dur
 			return y.Text, y.Speech, nil
 		}
 	}
+}
+
+// patience returns how long the recogniser may bring nothing at all of a turn. What came faster than it was said is not heard yet when
+// it ends, and more than half a minute of that takes time.
+func (m *mind) patience(t *turn) time.Duration {
+	return m.limits.Stall + max(0, t.voiced-30*time.Second)/4
 }
 
 // errStalled says that an engine was waited for in vain.

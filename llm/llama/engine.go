@@ -99,7 +99,7 @@ func (e *Engine) Open(ctx context.Context) error {
 	control, cuts := m.control()
 	m.heed(template.style.Signs())
 	ask := newPrompter(template, m.tokenize, control, cuts)
-	ask.begin, ask.beginsAs = first, bos
+	ask.begin, ask.beginsAs, ask.longest = first, bos, m.longest()
 
 	run, cancel := context.WithCancel(context.Background())
 	done, ready := make(chan struct{}), make(chan error, 1)

@@ -275,6 +275,14 @@ func (m *nativeModel) control() (all, cuts []string) {
 	return all, cuts
 }
 
+// longest returns how many bytes the text of the longest token has.
+func (m *nativeModel) longest() (bytes int) {
+	for t := range native.Token(m.size) {
+		bytes = max(bytes, len(native.VocabGetText(m.words, t)))
+	}
+	return bytes
+}
+
 // readLexicon asks for the text of every token.
 func (m *nativeModel) readLexicon() *lexicon {
 	l, text := &lexicon{}, map[int32][]byte{}

@@ -17,6 +17,7 @@ type prompter struct {
 	begin    []token // What every document begins with: the BOS token, or nothing.
 	beginsAs string  // Its text, in case the template writes it as well.
 	markers  *strings.Replacer
+	longest  int // Bytes of the longest token's text; 0 where that is not known.
 }
 
 // newPrompter makes one that uses a tokenizer, which must be safe for concurrent use and take the texts of control
@@ -53,6 +54,10 @@ func (p *prompter) build(messages []llm.Message, room int) ([]token, error) {
 	if len(all) == 0 {
 		return nil, ErrNoMessages
 	}
+	all, err := p.fitting(all, room)
+	if err != nil {
+		return nil, err
+	}
 	tokens := p.tokens(all)
 	if len(tokens) <= room {
 		return tokens, nil
@@ -80,6 +85,38 @@ func (p *prompter) build(messages []llm.Message, room int) ([]token, error) {
 		}
 		least += block
 	}
+}
+
+// fitting leaves out the oldest messages of what cannot fit however it is tokenised, since every token has but so many bytes. A tokenizer
+// takes longer than anybody waits for a megabyte without a space, and cannot be stopped.
+func (p *prompter) fitting(all []llm.Message, room int) ([]llm.Message, error) {
+	if p.longest == 0 {
+		return all, nil
+	}
+	least := func(m llm.Message) int { // The tokens that it has at least.
+		n := len(m.Text)
+		for _, c := range m.Calls {
+			n += len(c.Name) + len(c.Arguments)
+		}
+		return n / p.longest
+	}
+	sum, spoken := 0, make([]int, len(all))
+	for i, m := range all {
+		spoken[i] = least(m)
+		sum += spoken[i]
+	}
+	if sum <= room {
+		return all, nil
+	}
+	kept, _ := without(all, spoken, sum-room)
+	sum = 0
+	for _, m := range kept {
+		sum += least(m)
+	}
+	if sum > room {
+		return nil, fmt.Errorf("%w: the system prompt and the last message are at least %d tokens, %d fit: shorten them or allow more context", llm.ErrTooLong, sum, room)
+	}
+	return kept, nil
 }
 
 // without leaves out the oldest messages until at least so many tokens are gone, and then until a user speaks. It

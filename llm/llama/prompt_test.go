@@ -1,6 +1,7 @@
 package llama
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -160,5 +161,35 @@ func TestPromptBeginsOnce(t *testing.T) {
 		if got, err := p.build([]llm.Message{{Role: llm.User, Text: "x"}}, 10); err != nil || !slices.Equal(got, test.want) {
 			t.Errorf("%s: %v, %v, want %v", name, got, err, test.want)
 		}
+	}
+}
+
+// What cannot fit is not even tokenised: older messages are left out unseen, and a last message that is too long by its bytes is refused.
+func TestPromptOfMegabytes(t *testing.T) {
+	p := wordPrompter(t)
+	tokenize, seen := p.pieces.tokenize, 0
+	p.pieces.tokenize = func(text string) []token {
+		seen += len(text)
+		return tokenize(text)
+	}
+	p.longest = 10
+	long := strings.Repeat("x", 1<<20)
+	messages := append([]llm.Message{
+		{Role: llm.User, Text: long}, {Role: llm.Assistant, Calls: []llm.ToolCall{{ID: "1", Name: "look", Arguments: json.RawMessage(`"` + long + `"`)}}},
+		{Role: llm.ToolRole, Call: "1", Text: long},
+	}, talk(2)...)
+	tokens, err := p.build(messages, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := p.build(talk(2), 100)
+	if err != nil || !slices.Equal(tokens, want) {
+		t.Errorf("got %d tokens, want %d; %v", len(tokens), len(want), err)
+	}
+	if _, err := p.build([]llm.Message{{Role: llm.User, Text: long}}, 100); !errors.Is(err, llm.ErrTooLong) {
+		t.Errorf("a message of a megabyte: %v", err)
+	}
+	if seen > 10_000 {
+		t.Errorf("%d bytes were tokenised", seen)
 	}
 }
