@@ -126,14 +126,14 @@ func TestBlocksOfOlderFiles(t *testing.T) {
 // What cannot be unpacked is an error, and nothing worse.
 func FuzzFigures(f *testing.F) {
 	some := []figures{
-		{id: 1_800_000_000_123_456, call: 1_800_000_000_000_000, names: [8]int64{1, 2, 3, 4, 5, 300}, times: [5]int64{0, missing, 5_000_000, 1, math.MaxUint32}},
+		{id: 1_800_000_000_123_456, call: 1_800_000_000_000_000, names: [9]int64{1, 2, 3, 4, 5, 300}, times: [5]int64{0, missing, 5_000_000, 1, math.MaxUint32}, plan: 890_000},
 		{id: 1_800_000_000_123_457, call: 1_900_000_000_000_000, times: [5]int64{missing, missing, missing, missing, missing}},
 	}
 	packed := packFigures(some)
 	f.Add(packed)
 	f.Add(packed[:len(packed)-1])
 	f.Add([]byte{inVarints})
-	f.Add([]byte{2, 1})
+	f.Add([]byte{inVarints + 1, 1})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		read := func(b []byte) (all []figures, err error) {
 			err = unpackFigures(b, func(f *figures) bool {
@@ -166,7 +166,7 @@ func TestFigures(t *testing.T) {
 		t.Fatal(len(all), err)
 	}
 	f := all[50]
-	if f.id != turn.Report.SpeechEnd.UnixMicro() || f.times != [5]int64{910_000, 20_000, 240_000, 500_000, 150_000} || slices.Contains(f.names[:], 0) {
+	if f.id != turn.Report.SpeechEnd.UnixMicro() || f.times != [5]int64{910_000, 20_000, 240_000, 500_000, 150_000} || f.plan != 890_000 || slices.Contains(f.names[:originFigure], 0) || f.names[originFigure] != 0 {
 		t.Errorf("the figures are %+v", f)
 	}
 	if n := len(packFigures(all)); n > 45*len(all) {

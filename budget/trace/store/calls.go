@@ -14,9 +14,10 @@ import (
 type CallRow struct {
 	trace.Call
 	Kept  int           // Turns that are kept.
-	Worst time.Duration // Longest gap among them.
-	// Verdicts counts the kept turns; those without a verdict count as NoVerdict.
+	Worst time.Duration // Longest gap among those that have a verdict.
+	// Verdicts and Unasked count the kept turns as those of a Group do.
 	Verdicts map[budget.Verdict]int
+	Unasked  map[trace.Origin]int
 }
 
 // CallPage is a part of a list of calls, newest first.
@@ -55,7 +56,7 @@ func (s *Store) callPage(ctx context.Context, condition func(map[int64]name) *wh
 		calls, page.Next = calls[:limit], Cursor(ids[limit-1])
 	}
 	for i, c := range calls {
-		row := CallRow{Call: c, Verdicts: map[budget.Verdict]int{}}
+		row := CallRow{Call: c, Verdicts: map[budget.Verdict]int{}, Unasked: map[trace.Origin]int{}}
 		if err := s.judge(ctx, known, ids[i], &row); err != nil {
 			return page, err
 		}
@@ -66,24 +67,30 @@ func (s *Store) callPage(ctx context.Context, condition func(map[int64]name) *wh
 
 // judge fills in what the turns of a call say.
 func (s *Store) judge(ctx context.Context, known map[int64]name, id int64, row *CallRow) error {
-	rows, err := s.db.QueryContext(ctx, "SELECT verdict, count(*), max(gap) FROM turns WHERE call = ? GROUP BY verdict", id)
+	rows, err := s.db.QueryContext(ctx, "SELECT verdict, origin, gap IS NOT NULL, count(*), max(gap) FROM turns WHERE call = ? GROUP BY 1, 2, 3", id)
 	if err != nil {
 		return fmt.Errorf("reading the turns of call %s: %w", row.ID, err)
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var verdict, worst sql.NullInt64
+		var verdict, origin, worst sql.NullInt64
+		var heard bool
 		var n int
-		if err := rows.Scan(&verdict, &n, &worst); err != nil {
+		if err := rows.Scan(&verdict, &origin, &heard, &n, &worst); err != nil {
 			return fmt.Errorf("reading the turns of call %s: %w", row.ID, err)
 		}
-		v := NoVerdict
-		if verdict.Valid {
-			v = budget.Verdict(known[verdict.Int64].text)
-		}
-		row.Verdicts[v] += n
 		row.Kept += n
-		row.Worst = max(row.Worst, micros(worst.Int64))
+		switch {
+		case verdict.Valid:
+			row.Verdicts[budget.Verdict(known[verdict.Int64].text)] += n
+			row.Worst = max(row.Worst, micros(worst.Int64))
+		case origin.Valid:
+			row.Unasked[trace.Origin(known[origin.Int64].text)] += n
+		case heard:
+			row.Unasked[Unknown] += n
+		default:
+			row.Verdicts[NoVerdict] += n
+		}
 	}
 	return rows.Err()
 }

@@ -14,8 +14,9 @@ import (
 // figures are the numbers of a turn: those that statistics are made of, and those by which filters choose.
 type figures struct {
 	id, call int64
-	names    [8]int64                      // By their numbers, 0 for none, in the order of the columns below.
+	names    [9]int64                      // By their numbers, 0 for none, in the order of the columns below.
 	times    [1 + len(budget.Stages)]int64 // Microseconds, 0 or more: the gap, and what each stage took. missing where there was none.
+	plan     int64                         // Microseconds: what the gap might be.
 }
 
 // The names in figures.
@@ -28,13 +29,14 @@ const (
 	statusFigure
 	verdictFigure
 	blameFigure
+	originFigure
 )
 
 // missing is the time of what did not come to its end.
 const missing = -1
 
 // figureColumns are those of turns, in the order of the figures.
-const figureColumns = `t.id, t.call, t.route, t.version, t.stt, t.llm, t.tts, t.status, t.verdict, t.blame, t.gap, t.took_mic, t.took_stt, t.took_llm, t.took_tts`
+const figureColumns = `t.id, t.call, t.route, t.version, t.stt, t.llm, t.tts, t.status, t.verdict, t.blame, t.origin, t.gap, t.took_mic, t.took_stt, t.took_llm, t.took_tts, t.plan`
 
 // figures reads those of the turns after one row, up to another, in their order.
 func (s *Store) figures(ctx context.Context, db asker, after, upTo int64) ([]figures, error) {
@@ -64,12 +66,13 @@ func figuresOf(row []driver.Value) figures {
 			f.times[i] = missing
 		}
 	}
+	f.plan, _ = row[2+len(f.names)+len(f.times)].(int64)
 	return f
 }
 
 // inVarints is the first byte of packed figures that are numbers of varying length: the row since the one before, how long after its call's row it
-// is, the names, and the times, one more each. Another way is another byte.
-const inVarints = 1
+// is, the names, the times, one more each, and what was planned. Another way is another byte; 1 had neither origins nor plans.
+const inVarints = 2
 
 // errDamaged reports packed figures that are none.
 var errDamaged = errors.New("the packed figures of turns are damaged")
@@ -90,6 +93,7 @@ func packFigures(all []figures) []byte {
 		for _, t := range f.times {
 			b = binary.AppendUvarint(b, uint64(t-missing))
 		}
+		b = binary.AppendUvarint(b, uint64(f.plan))
 	}
 	return b
 }
@@ -126,6 +130,7 @@ func unpackFigures(b []byte, each func(*figures) bool) error {
 		for i := range f.times {
 			f.times[i] = next() + missing
 		}
+		f.plan = next()
 		if !ok {
 			return errDamaged
 		}

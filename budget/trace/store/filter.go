@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"riposte/budget"
+	"riposte/budget/trace"
 )
 
 // Filter chooses turns, and by them calls. Its zero value takes all; each field that is set takes fewer. Of a list, any
@@ -14,8 +15,9 @@ type Filter struct {
 	Route        []string         // Names, whole.
 	Version      []string         //
 	Model        []string         // Of any stage.
-	Verdict      []budget.Verdict // None is a verdict too, of turns that were not answered aloud: NoVerdict.
+	Verdict      []budget.Verdict // None is a verdict too: NoVerdict.
 	Blame        []budget.Stage   //
+	Origin       []trace.Origin   // What they answer: Aloud is one, too, under that name.
 	Status       []string         // How the answer ended.
 	Gap          time.Duration    // Least gap.
 	Text         string           // Words that all occur in what was said or answered; beginnings of words suffice.
@@ -23,3 +25,6 @@ type Filter struct {
 
 // NoVerdict is how filters call the verdict of a turn that has none.
 const NoVerdict budget.Verdict = "none"
+
+// Aloud is how filters call the origin of a turn that answers what was said.
+const Aloud trace.Origin = "aloud"

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"riposte/budget"
+	"riposte/budget/trace"
 )
 
 // gather goes through the turns that f takes and counts them by spans of time and by one of their names, if that is one. All that is read is
@@ -40,12 +41,15 @@ type gatherings struct {
 	set   *gathering
 }
 
-// gathering is what is known of a set while its turns are counted. Verdicts and blamed stages are counted by the numbers of their names, those
+// gathering is what is known of a set while its turns are counted. Times, plans and blamed stages are of the turns that have a verdict. Verdicts,
+// origins and blamed stages are counted by the numbers of their names, those
 // without one under 0. Times are microseconds; the gap's stand before the stages'.
 type gathering struct {
-	turns            int
-	verdicts, blamed counts
-	times            [1 + len(budget.Stages)][]uint32
+	turns                     int
+	verdicts, unasked, blamed counts
+	plans                     map[int64]int // By microseconds.
+	plan, planned             int64         // The one that was counted last, and how often it was since another one was.
+	times                     [1 + len(budget.Stages)][]uint32
 }
 
 // counts counts small numbers.
@@ -75,8 +79,22 @@ func (a *gatherings) add(f *figures) {
 	}
 	g := a.set
 	g.turns++
+	if f.names[verdictFigure] == 0 {
+		// What older versions kept of greetings and prompts says of them only that they were heard without being judged.
+		if f.names[originFigure] != 0 || f.times[0] != missing {
+			g.unasked.add(f.names[originFigure])
+		} else {
+			g.verdicts.add(0)
+		}
+		return
+	}
 	g.verdicts.add(f.names[verdictFigure])
 	g.blamed.add(f.names[blameFigure])
+	if f.plan != g.plan {
+		g.keepPlan()
+		g.plan = f.plan
+	}
+	g.planned++
 	for i, took := range f.times {
 		if took != missing {
 			g.times[i] = append(g.times[i], uint32(took))
@@ -84,9 +102,37 @@ func (a *gatherings) add(f *figures) {
 	}
 }
 
+// keepPlan counts the plan of the turns before, which is seldom another one than that of the next.
+func (g *gathering) keepPlan() {
+	if g.planned == 0 {
+		return
+	}
+	if g.plans == nil {
+		g.plans = map[int64]int{}
+	}
+	g.plans[g.plan] += int(g.planned)
+	g.planned = 0
+}
+
 // group returns the statistics. It takes the times apart.
 func (g *gathering) group(known map[int64]name) Group {
-	out := Group{Turns: g.turns, Verdicts: map[budget.Verdict]int{}, Blamed: map[budget.Stage]int{}, Stages: map[budget.Stage]Percentiles{}}
+	out := Group{
+		Turns: g.turns, Verdicts: map[budget.Verdict]int{}, Unasked: map[trace.Origin]int{}, Blamed: map[budget.Stage]int{}, Plans: map[time.Duration]int{},
+		Stages: map[budget.Stage]Percentiles{},
+	}
+	for id, n := range g.unasked {
+		origin := Unknown
+		if id != 0 {
+			origin = trace.Origin(known[int64(id)].text)
+		}
+		if n > 0 {
+			out.Unasked[origin] = n
+		}
+	}
+	g.keepPlan()
+	for plan, n := range g.plans {
+		out.Plans[micros(plan)] = n
+	}
 	for id, n := range g.verdicts {
 		v := NoVerdict
 		if id != 0 {

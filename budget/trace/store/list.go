@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"riposte/budget"
+	"riposte/budget/trace"
 )
 
 // Cursor is a place in a list: what comes after it is older. The zero Cursor is before the newest.
@@ -27,7 +28,8 @@ type Row struct {
 	Plan     time.Duration // The total that was planned.
 	Gap      time.Duration // 0 where nothing was answered aloud.
 	Stages   map[budget.Stage]time.Duration
-	Said     string
+	Origin   trace.Origin // What it answers.
+	Said     string       // As trace.Turn has it.
 	Answer   string
 	Recorded bool // There is sound.
 }
@@ -54,7 +56,7 @@ func (s *Store) Turns(ctx context.Context, f Filter, from Cursor, limit int) (Tu
 		source = "words JOIN turns t ON t.id = words.rowid"
 		w.and("words MATCH ?", w.match)
 	}
-	rows, err := s.db.QueryContext(ctx, `SELECT t.id, b.turn, c.call, t.number, t.route, t.version, t.stt, t.llm, t.tts, t.status, t.verdict, t.blame, t.plan,
+	rows, err := s.db.QueryContext(ctx, `SELECT t.id, b.turn, c.call, t.number, t.route, t.version, t.stt, t.llm, t.tts, t.status, t.verdict, t.blame, t.origin, t.plan,
 			t.gap, t.took_mic, t.took_stt, t.took_llm, t.took_tts, b.said, b.answer, EXISTS (SELECT 1 FROM sounds WHERE sounds.id = t.id)
 		FROM `+source+` JOIN bodies b ON b.id = t.id JOIN calls c ON c.id = t.call
 		`+w.sql()+` ORDER BY `+w.order()+` DESC LIMIT ?`, append(w.args, limit+1)...)
@@ -82,16 +84,16 @@ func (s *Store) Turns(ctx context.Context, f Filter, from Cursor, limit int) (Tu
 
 // columns are those of a turn that lists and turns alike are made of.
 type columns struct {
-	id                                                    int64
-	route, version, stt, llm, tts, status, verdict, blame sql.NullInt64
-	plan                                                  int64
-	gap                                                   sql.NullInt64
-	took                                                  [len(budget.Stages)]sql.NullInt64
+	id                                                            int64
+	route, version, stt, llm, tts, status, verdict, blame, origin sql.NullInt64
+	plan                                                          int64
+	gap                                                           sql.NullInt64
+	took                                                          [len(budget.Stages)]sql.NullInt64
 }
 
 // targets returns where to scan all but the ID, in the order of the columns.
 func (c *columns) targets() []any {
-	out := []any{&c.route, &c.version, &c.stt, &c.llm, &c.tts, &c.status, &c.verdict, &c.blame, &c.plan, &c.gap}
+	out := []any{&c.route, &c.version, &c.stt, &c.llm, &c.tts, &c.status, &c.verdict, &c.blame, &c.origin, &c.plan, &c.gap}
 	for i := range c.took {
 		out = append(out, &c.took[i])
 	}
@@ -104,6 +106,7 @@ func (c *columns) fill(r *Row, known map[int64]name) {
 	r.At = time.UnixMicro(c.id)
 	r.Route, r.Version, r.Status = text(c.route), text(c.version), text(c.status)
 	r.Verdict, r.Blame = budget.Verdict(text(c.verdict)), budget.Stage(text(c.blame))
+	r.Origin = trace.Origin(text(c.origin))
 	r.Plan, r.Gap = micros(c.plan), micros(c.gap.Int64)
 	r.Models = map[budget.Stage]string{}
 	for stage, id := range map[budget.Stage]sql.NullInt64{budget.STT: c.stt, budget.LLM: c.llm, budget.TTS: c.tts} {

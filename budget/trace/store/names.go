@@ -20,6 +20,7 @@ const (
 	statusName  kind = "status"
 	wireName    kind = "wire"
 	reasonName  kind = "reason"
+	originName  kind = "origin"
 )
 
 // names remembers the numbers under which names are kept.

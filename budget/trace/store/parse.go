@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"riposte/budget"
+	"riposte/budget/trace"
 )
 
 // ParseFilter reads a filter from text: terms such as key=value, with spaces between them, all of which have to hold. What is no such
@@ -17,8 +18,8 @@ import (
 //	since=2h route=default,sales verdict=over,failed gap=900ms "book a table"
 //
 // The keys are since and until (how long before now, such as 90m or 7d; a day, such as 2026-11-30; or a moment, such as
-// 2026-11-30T15:04:05Z), call, route, version, model, verdict (met, masked, over, failed or none), blame (a stage), status, gap (the least)
-// and text. Lists have commas between their values; a value with spaces, commas or quotes in it stands in quotes, as a string of Go does.
+// 2026-11-30T15:04:05Z), call, route, version, model, verdict (met, masked, over, failed or none), blame (a stage), origin (aloud, greeting,
+// prompt, written or requested), status, gap (the least) and text. Lists have commas between their values; a value with spaces, commas or quotes in it stands in quotes, as a string of Go does.
 // now is what times are before, in the place where days are meant to begin.
 func ParseFilter(text string, now time.Time) (Filter, error) {
 	var f Filter
@@ -44,7 +45,7 @@ func ParseFilter(text string, now time.Time) (Filter, error) {
 }
 
 // filterKeys are the keys of filters, for whoever mistypes one.
-const filterKeys = "since, until, call, route, version, model, verdict, blame, status, gap and text"
+const filterKeys = "since, until, call, route, version, model, verdict, blame, origin, status, gap and text"
 
 // set sets what a term says.
 func (f *Filter) set(key string, values []string, now time.Time) error {
@@ -68,6 +69,8 @@ func (f *Filter) set(key string, values []string, now time.Time) error {
 		f.Verdict, err = among(key, values, []budget.Verdict{budget.Met, budget.Masked, budget.Over, budget.Failed, NoVerdict})
 	case "blame":
 		f.Blame, err = among(key, values, budget.Stages[:])
+	case "origin":
+		f.Origin, err = among(key, values, []trace.Origin{Aloud, trace.Greeting, trace.Prompt, trace.Written, trace.Requested})
 	case "text":
 		f.Text = strings.TrimSpace(f.Text + " " + strings.Join(values, " "))
 	case "call":
@@ -198,6 +201,7 @@ func (f Filter) String() string {
 	add("model", slices.Clone(f.Model)...)
 	add("verdict", texts(f.Verdict)...)
 	add("blame", texts(f.Blame)...)
+	add("origin", texts(f.Origin)...)
 	add("status", slices.Clone(f.Status)...)
 	if f.Gap > 0 {
 		add("gap", f.Gap.String())

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"riposte/budget"
+	"riposte/budget/trace"
 )
 
 // noon is when the tests are.
@@ -27,6 +28,7 @@ var filterTexts = []struct {
 	{"call=sess_1 route=default,sales", Filter{Call: "sess_1", Route: []string{"default", "sales"}}},
 	{`version="a b",c model=whisper`, Filter{Version: []string{"a b", "c"}, Model: []string{"whisper"}}},
 	{"verdict=over,none blame=llm status=cancelled", Filter{Verdict: []budget.Verdict{budget.Over, NoVerdict}, Blame: []budget.Stage{budget.LLM}, Status: []string{"cancelled"}}},
+	{"origin=aloud,written", Filter{Origin: []trace.Origin{Aloud, trace.Written}}},
 	{"gap=500ms weather", Filter{Gap: 500 * time.Millisecond, Text: "weather"}},
 	{`the "good weather," today,`, Filter{Text: "the good weather, today,"}},
 	{"x2=3", Filter{Text: "x2=3"}},

@@ -9,7 +9,7 @@ import (
 
 // migrations bring a file from each version to the next. The version of a file is how many have been done; it stands in
 // user_version. What is released is never changed, only added to.
-var migrations = [...]string{first, second}
+var migrations = [...]string{first, second, third}
 
 // first lays the tables out. What is scanned by the hundred thousand is narrow (turns: some 80 bytes a turn), and what is read one at a time
 // is apart (bodies).
@@ -84,6 +84,12 @@ CREATE TABLE blocks (
 	figures BLOB NOT NULL        -- A byte that tells how, and then numbers.
 ) STRICT;
 ALTER TABLE sounds ADD COLUMN begins INTEGER; -- Since the end of speech; NULL where nobody knows.
+`
+
+// third adds what turns answer. Blocks are packed in another way since, with that and with what was planned.
+const third = `
+ALTER TABLE turns ADD COLUMN origin INTEGER REFERENCES names; -- NULL where that was said aloud.
+DELETE FROM blocks;
 `
 
 // migrate brings the file up to date. Two processes may do it at once: each step holds the file's lock.

@@ -40,6 +40,7 @@ func (s *Store) sieve(ctx context.Context, tx *sql.Tx, f Filter, known map[int64
 	}{
 		{routeName, f.Route, []int{routeFigure}}, {versionName, f.Version, []int{versionFigure}}, {modelName, f.Model, []int{sttFigure, llmFigure, ttsFigure}},
 		{verdictName, texts(f.Verdict), []int{verdictFigure}}, {stageName, texts(f.Blame), []int{blameFigure}}, {statusName, f.Status, []int{statusFigure}},
+		{originName, texts(f.Origin), []int{originFigure}},
 	} {
 		if len(n.wanted) == 0 {
 			continue

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"riposte/budget"
+	"riposte/budget/trace"
 )
 
 // Dimension is what statistics are told apart by, besides time.
@@ -56,10 +57,27 @@ type Group struct {
 	At       time.Time // When its span of time begins; zero where all time is one.
 	Name     string    // Of the model, route or version; empty for turns without one, and where all are one.
 	Turns    int
-	Verdicts map[budget.Verdict]int // Those without a verdict count as NoVerdict.
-	Blamed   map[budget.Stage]int
-	Gap      Percentiles // Of the turns that were answered aloud.
-	Stages   map[budget.Stage]Percentiles
+	Verdicts map[budget.Verdict]int // NoVerdict counts what was said aloud and not answered aloud.
+	Unasked  map[trace.Origin]int   // Turns without a verdict that answer something else.
+	// What follows is of the turns that have a verdict.
+	Blamed map[budget.Stage]int
+	Plans  map[time.Duration]int // What their gaps might be, and of how many.
+	Gap    Percentiles
+	Stages map[budget.Stage]Percentiles
+}
+
+// Unknown is the origin of what older versions kept without one, though nobody had asked for it aloud.
+const Unknown trace.Origin = "unknown"
+
+// Judged returns how many turns have a verdict: shares of verdicts are shares of these.
+func (g *Group) Judged() int {
+	n := 0
+	for v, k := range g.Verdicts {
+		if v != NoVerdict {
+			n += k
+		}
+	}
+	return n
 }
 
 // Stats returns the statistics of the turns that f takes, split as asked, by time and then by name. Sets without turns are left out.

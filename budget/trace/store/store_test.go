@@ -155,7 +155,12 @@ func TestCalls(t *testing.T) {
 	b := trace.Call{ID: "sess_b", Route: "sales", Wire: "webrtc", Version: "v1", Began: began}
 	met := full()
 	met.ID, met.Number, met.Report.Verdict, met.Report.Total = "resp_met", 4, budget.Met, 500*time.Millisecond
-	for _, err := range []error{s.WriteCall(t.Context(), a), s.WriteCall(t.Context(), b), s.WriteTurns(t.Context(), full(), met)} {
+	hello := full() // what nobody asked for is nobody's longest gap
+	hello.ID, hello.Number, hello.Origin, hello.Report.Verdict, hello.Report.Total, hello.Said = "resp_hello", 1, trace.Greeting, "", 5*time.Second, ""
+	hello.Answer = "Hello."
+	older := hello
+	older.ID, older.Number, older.Origin = "resp_older", 2, ""
+	for _, err := range []error{s.WriteCall(t.Context(), a), s.WriteCall(t.Context(), b), s.WriteTurns(t.Context(), full(), met, hello, older)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -170,11 +175,11 @@ func TestCalls(t *testing.T) {
 	}
 	b.Began = began.Add(time.Microsecond) // the moment was taken
 	equal(t, page, CallPage{Calls: []CallRow{
-		{Call: b, Verdicts: map[budget.Verdict]int{}},
-		{Call: a, Kept: 2, Worst: 910 * time.Millisecond, Verdicts: map[budget.Verdict]int{budget.Masked: 1, budget.Met: 1}},
+		{Call: b, Verdicts: map[budget.Verdict]int{}, Unasked: map[trace.Origin]int{}},
+		{Call: a, Kept: 4, Worst: 910 * time.Millisecond, Verdicts: map[budget.Verdict]int{budget.Masked: 1, budget.Met: 1}, Unasked: map[trace.Origin]int{trace.Greeting: 1, Unknown: 1}},
 	}})
 	for text, want := range map[string]string{
-		"route=sales": "sess_b", "verdict=met": "sess_a", "verdict=over": "", "call=sess": "sess_b sess_a", "table": "sess_a", "gap=920ms": "",
+		"route=sales": "sess_b", "verdict=met": "sess_a", "verdict=over": "", "call=sess": "sess_b sess_a", "table": "sess_a", "gap=6s": "", "origin=greeting": "sess_a", "origin=prompt": "",
 		"until=2027-01-15T08:00:00.000001Z": "sess_a", "version=v2": "",
 	} {
 		f, err := ParseFilter(text, began)
@@ -280,6 +285,11 @@ func TestFilters(t *testing.T) {
 func TestStats(t *testing.T) {
 	turns := sample.New(2, noon).Turns(500)
 	turns[17].Report = budget.Report{SpeechEnd: turns[17].Report.SpeechEnd}
+	for i, origin := range []trace.Origin{trace.Greeting, trace.Prompt, trace.Written, trace.Greeting, ""} { // heard, but nobody's to judge
+		turns[40+i].Origin, turns[40+i].Report.Verdict, turns[40+i].Report.Blame = origin, "", ""
+	}
+	turns[50].Origin, turns[50].Report.Verdict = trace.Written, budget.Failed
+	turns[60].Report.Plan.LLM += 500 * time.Millisecond
 	s := filled(t, turns)
 	for _, split := range []Split{{}, {By: ByModel}, {By: ByVersion, Every: 10 * time.Minute}, {By: ByRoute}, {Every: time.Minute}} {
 		want := map[string]*Group{}
@@ -300,15 +310,23 @@ func TestStats(t *testing.T) {
 			}
 			k := at.UTC().String() + name
 			if want[k] == nil {
-				want[k] = &Group{At: at, Name: name, Verdicts: map[budget.Verdict]int{}, Blamed: map[budget.Stage]int{}, Stages: map[budget.Stage]Percentiles{}}
+				want[k] = &Group{At: at, Name: name, Verdicts: map[budget.Verdict]int{}, Unasked: map[trace.Origin]int{}, Plans: map[time.Duration]int{}, Blamed: map[budget.Stage]int{}, Stages: map[budget.Stage]Percentiles{}}
 				times[k] = map[budget.Stage][]time.Duration{}
 			}
 			g := want[k]
 			g.Turns++
-			if turn.Report.Verdict == "" {
+			switch {
+			case turn.Report.Verdict == "" && turn.Origin != "":
+				g.Unasked[turn.Origin]++
+				continue
+			case turn.Report.Verdict == "" && turn.Report.Total > 0: // as older versions kept it
+				g.Unasked[Unknown]++
+				continue
+			case turn.Report.Verdict == "":
 				g.Verdicts[NoVerdict]++
 				continue
 			}
+			g.Plans[turn.Report.Plan.Total()]++
 			g.Verdicts[turn.Report.Verdict]++
 			if turn.Report.Blame != "" {
 				g.Blamed[turn.Report.Blame]++
@@ -342,6 +360,10 @@ func TestStats(t *testing.T) {
 			}
 			equal(t, g, *want[at+g.Name])
 		}
+	}
+	all, err := s.Stats(t.Context(), Filter{}, Split{})
+	if err != nil || len(all) != 1 || all[0].Judged() != 500-6 || all[0].Gap.N != 500-6 || all[0].Unasked[trace.Greeting] != 2 {
+		t.Errorf("of all it is %+v, %v", all, err)
 	}
 	if _, err := s.Stats(t.Context(), Filter{}, Split{By: "colour"}); err == nil {
 		t.Error("there are statistics by colour")

@@ -53,7 +53,7 @@ func (s *Store) whole(ctx context.Context, condition string, args ...any) iter.S
 			yield(trace.Turn{}, err)
 			return
 		}
-		rows, err := s.db.QueryContext(ctx, `SELECT t.id, b.turn, c.call, t.number, t.route, t.version, t.stt, t.llm, t.tts, t.status, t.verdict, t.blame, t.plan,
+		rows, err := s.db.QueryContext(ctx, `SELECT t.id, b.turn, c.call, t.number, t.route, t.version, t.stt, t.llm, t.tts, t.status, t.verdict, t.blame, t.origin, t.plan,
 				t.gap, t.took_mic, t.took_stt, t.took_llm, t.took_tts, b.said, b.answer, b.rest
 			FROM turns t JOIN bodies b ON b.id = t.id JOIN calls c ON c.id = t.call `+condition, args...)
 		if err != nil {
@@ -87,7 +87,7 @@ func scan(rows *sql.Rows, known map[int64]name) (trace.Turn, error) {
 	}
 	c.fill(&r, known)
 	t := trace.Turn{
-		ID: r.ID, Call: r.Call, Number: r.Number, Route: r.Route, Version: r.Version, Said: r.Said, Answer: r.Answer, Status: r.Status, Models: r.Models,
+		ID: r.ID, Call: r.Call, Number: r.Number, Route: r.Route, Version: r.Version, Origin: r.Origin, Said: r.Said, Answer: r.Answer, Status: r.Status, Models: r.Models,
 		Report: budget.Report{Stages: r.Stages, Total: r.Gap, Verdict: r.Verdict, Blame: r.Blame},
 	}
 	b, err := unpack(rest)

@@ -60,6 +60,7 @@ func (f Filter) turns(known map[int64]name) *where {
 	w.one(known, modelName, f.Model, "t.stt", "t.llm", "t.tts")
 	w.one(known, verdictName, texts(f.Verdict), "t.verdict")
 	w.one(known, stageName, texts(f.Blame), "t.blame")
+	w.one(known, originName, texts(f.Origin), "t.origin")
 	w.one(known, statusName, f.Status, "t.status")
 	if f.Gap > 0 {
 		w.and("t.gap >= ?", f.Gap.Microseconds())
@@ -130,7 +131,8 @@ func numbersOf(known map[int64]name, k kind, wanted []string) (ids []int64, none
 			ids = append(ids, id)
 		}
 	}
-	return ids, k == verdictName && slices.Contains(wanted, string(NoVerdict))
+	none = k == verdictName && slices.Contains(wanted, string(NoVerdict)) || k == originName && slices.Contains(wanted, string(Aloud))
+	return ids, none
 }
 
 // match returns the query for the index of words: all of them, each the beginning of a word.

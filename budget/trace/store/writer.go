@@ -160,7 +160,7 @@ func (w *writer) turn(e entry) error {
 		text string
 	}{
 		{routeName, t.Route}, {versionName, t.Version}, {modelName, t.Models[budget.STT]}, {modelName, t.Models[budget.LLM]}, {modelName, t.Models[budget.TTS]},
-		{statusName, t.Status}, {verdictName, string(t.Report.Verdict)}, {stageName, string(t.Report.Blame)},
+		{statusName, t.Status}, {verdictName, string(t.Report.Verdict)}, {stageName, string(t.Report.Blame)}, {originName, string(t.Origin)},
 	} {
 		number, err := w.names.number(w.ctx, w.tx, n.kind, n.text)
 		if err != nil {
@@ -174,8 +174,8 @@ func (w *writer) turn(e entry) error {
 		args = append(args, sql.NullInt64{Int64: took.Microseconds(), Valid: ok})
 	}
 	err = errors.Join(
-		w.exec(`INSERT INTO turns (id, call, number, route, version, stt, llm, tts, status, verdict, blame, plan, gap, took_mic, took_stt, took_llm, took_tts)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, args...),
+		w.exec(`INSERT INTO turns (id, call, number, route, version, stt, llm, tts, status, verdict, blame, origin, plan, gap, took_mic, took_stt, took_llm, took_tts)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, args...),
 		w.exec("INSERT INTO bodies (id, turn, said, answer, rest) VALUES (?, ?, ?, ?, ?)", id, t.ID, t.Said, t.Answer, rest),
 		w.exec("INSERT INTO words (rowid, said, answer) VALUES (?, ?, ?)", id, t.Said, t.Answer),
 	)
