@@ -1,4 +1,4 @@
-// Package talk is the page on which people talk to the service, over WebRTC.
+// Package talk is the page on which people talk to the service, over WebRTC, or over WebSocket where that does not come through.
 //
 //	GET /              the page
 //	GET /talk/assets/  its scripts and styles
@@ -34,7 +34,7 @@ type About struct {
 	Eagerness  string   `json:"eagerness"` // With which turns are taken to be over.
 	Speed      float32  `json:"speed"`     // Of the voice.
 	Keys       bool     `json:"keys"`      // Callers are asked for a key.
-	WebRTC     bool     `json:"webrtc"`    // Calls over WebRTC are taken.
+	WebRTC     bool     `json:"webrtc"`    // Calls over WebRTC are taken. Without them the page talks over WebSocket.
 	Traces     bool     `json:"traces"`    // There is a page of traces that whoever asks may see. New takes who that is.
 	Secure     bool     `json:"secure"`    // The service itself speaks TLS.
 }

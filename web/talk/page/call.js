@@ -8,7 +8,7 @@ export class Problem extends Error {
   }
 }
 
-const patience = 15000 // Milliseconds in which a call must connect.
+const patience = 8000 // Milliseconds in which a call must connect.
 const away = 20000 // The same, in which one that broke must come back: the service waits less.
 const pause = 1500 // Between attempts at that.
 
@@ -66,7 +66,7 @@ export class Call {
     if (this.#over) return
     await connection.setRemoteDescription({ type: 'answer', sdp: answer.sdp })
     setTimeout(() => {
-      if (!this.#open) this.#end(new Problem('unreachable_media', 'The service took the call, but no sound comes through.'))
+      if (!this.#open) this.#end(unreachable())
     }, patience)
   }
 
@@ -120,11 +120,15 @@ export class Call {
 
   #changed(state) {
     if (this.#over) return
+    if (state === 'failed' && !this.#open) {
+      this.#end(unreachable())
+      return
+    }
     if (state === 'connected' && this.#broken) {
       this.#broken = false
       this.#on.state('back')
     }
-    if ((state === 'disconnected' || state === 'failed') && !this.#broken) {
+    if ((state === 'disconnected' || state === 'failed') && this.#open && !this.#broken) {
       this.#broken = true
       this.#on.state('broken')
       this.#comeBack()
@@ -171,14 +175,23 @@ export class Call {
     throw new Problem(error?.code ?? 'failed', error?.message ?? `The service answered with ${reply.status}.`, { retry, status: reply.status })
   }
 
+  // forget lets the service have the place again of a call that did not come about: nothing else would tell it.
+  #forget() {
+    const headers = this.#options.key ? { Authorization: `Bearer ${this.#options.key}` } : {}
+    fetch(`${this.#place}/hangup`, { method: 'POST', headers, keepalive: true }).catch(() => {})
+  }
+
   #end(problem) {
     if (this.#over) return
     this.#over = true
     this.#stop.abort()
+    if (this.#place && !this.#open) this.#forget()
     if (this.#channel) this.#channel.onclose = null
     this.#connection?.close()
     this.#on.ended(problem)
   }
 }
+
+const unreachable = () => new Problem('unreachable_media', 'The service took the call, but no sound comes through.')
 
 const tenths = (n) => Math.round(n * 10) / 10

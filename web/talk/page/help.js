@@ -38,8 +38,8 @@ export function help(code, { message = '', retry = null, host = '' } = {}) {
       }
     case 'no_webrtc':
       return {
-        title: 'This service takes no calls from browsers',
-        text: 'Calls over WebRTC are switched off, or libopus is not installed; the log of the service says which.',
+        title: 'There is no way for sound',
+        text: 'Calls over WebRTC are switched off, or libopus is not installed; the log of the service says which. Over WebSocket only secure pages can talk.',
         steps: ['Install it (Debian: apt-get install libopus0), and start the service again without webrtc-udp=none.', 'From a terminal you can talk nevertheless:'],
         commands: [null, 'riposte call question.wav -o answer.wav'],
       }
@@ -61,6 +61,8 @@ export function help(code, { message = '', retry = null, host = '' } = {}) {
     case 'session_idle':
     case 'session_silent':
       return { title: 'The call has ended', text: message, steps: ['Press Talk for another one.'] }
+    case 'refused_socket':
+      return { title: 'The service takes no call', text: message, steps: ['Press Talk again in a while.'] }
     case 'closed':
       return { title: 'The service has ended the call', text: 'It may have been stopped.', steps: ['Press Talk for another one.'] }
     case 'lost':

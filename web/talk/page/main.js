@@ -9,6 +9,7 @@ import { gaps, shown } from './figures.js'
 import { help, waits } from './help.js'
 import { Levels } from './levels.js'
 import { keepKey, key, load, save, session } from './settings.js'
+import { SocketCall } from './socket.js'
 import { transcript } from './transcript.js'
 
 const settings = load()
@@ -25,6 +26,7 @@ let starting = false // A call is asked for, and its microphone.
 let way = 'idle' // Of the call itself, where that is not up to the conversation: idle, connecting, reconnecting or ended; null while it is.
 let waiting = null // Until a refused call is tried again.
 let returns = 0 // How often a call that was lost is still to be begun anew while the service cannot be reached.
+let overSocket = false // WebRTC did not come through.
 let unsent = null // What was written before there was a call.
 
 const draw = transcript(byID('transcript'))
@@ -85,7 +87,8 @@ async function begin({ silent = false, again = false } = {}) {
   way = again ? 'reconnecting' : 'connecting'
   show()
   try {
-    if (!about.webrtc) throw new Problem('no_webrtc', '')
+    if (!about.webrtc || !window.RTCPeerConnection) overSocket = true
+    if (overSocket && !canPlay()) throw new Problem('no_webrtc', '')
     await listen(silent)
   } catch (error) {
     starting = false
@@ -96,7 +99,7 @@ async function begin({ silent = false, again = false } = {}) {
     release()
     return
   }
-  const next = new Call({ session: session(settings), route: settings.route, key: secret, microphone: stream }, {
+  const next = new (overSocket ? SocketCall : Call)({ session: session(settings), route: settings.route, key: secret, microphone: stream }, {
     event: (e) => { if (call === next) happened(e) },
     state: (s) => { if (call === next) became(s) },
     sound: (remote) => { if (call === next) sounds(remote) },
@@ -107,6 +110,9 @@ async function begin({ silent = false, again = false } = {}) {
   show()
   await next.start()
 }
+
+// canPlay reports whether the browser lets this page make sound of samples, as a call over WebSocket has to.
+const canPlay = () => 'AudioWorkletNode' in window && window.isSecureContext
 
 // listen opens the microphone, and what measures both sides. What goes wrong with the microphone is an error, unless it is not needed.
 async function listen(silent) {
@@ -200,6 +206,11 @@ function ended(problem) {
   ear.forget()
   voice.srcObject = null
   levels?.answer(null)
+  if (problem?.code === 'unreachable_media' && !overSocket && canPlay()) { // there is another way
+    overSocket = true
+    begin({ silent: !stream })
+    return
+  }
   if (problem) tell(problem.code, { message: problem.message, retry: again || waits(problem.code) ? problem.retry : null })
   if (lost) {
     show()
@@ -351,7 +362,6 @@ async function start() {
   }
   byID('traces').hidden = !about.traces
   if (!window.isSecureContext) tell('insecure')
-  else if (!about.webrtc) tell('no_webrtc')
   show()
 }
 

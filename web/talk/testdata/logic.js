@@ -4,6 +4,7 @@ import { Conversation, heardOf } from '/talk/assets/conversation.js'
 import { Ear } from '/talk/assets/ear.js'
 import { scaleOf, spoken } from '/talk/assets/figures.js'
 import { help, waits } from '/talk/assets/help.js'
+import { Resampler } from '/talk/assets/resampler.js'
 import { constraints, defaults, parse, session } from '/talk/assets/settings.js'
 
 function same(got, want, what = '') {
@@ -135,6 +136,20 @@ const tests = {
     same(constraints({ ...defaults, echo: false, microphone: 'm' }).audio, { echoCancellation: false, noiseSuppression: true, autoGainControl: true, channelCount: 1, deviceId: { ideal: 'm' } })
   },
 
+  'a resampler keeps what it hears, loses no sample, and lets nothing fold back': () => {
+    for (const [from, to] of [[48000, 24000], [44100, 24000], [24000, 48000], [24000, 44100], [24000, 24000]]) {
+      for (const hz of [440, 3000, 9000, 15000]) {
+        if (hz > from / 2) continue
+        const r = new Resampler(from, to)
+        const out = []
+        for (let i = 0; i < from; i += 128) out.push(...r.push(Float32Array.from({ length: Math.min(128, from - i) }, (_, k) => Math.sin((2 * Math.PI * hz * (i + k)) / from))))
+        if (Math.abs(out.length - to) > to / 500) throw new Error(`of ${from} samples come ${out.length}, want ${to}`)
+        const middle = out.slice(to / 10, to - to / 10)
+        const gain = Math.sqrt((2 * middle.reduce((sum, v) => sum + v * v, 0)) / middle.length)
+        if (hz < to / 2 ? Math.abs(gain - 1) > 0.02 : gain > 0.003) throw new Error(`${hz} Hz from ${from} to ${to} has a gain of ${gain}`)
+      }
+    }
+  },
   'there is help for everything': () => {
     for (const code of ['insecure', 'NotAllowedError', 'NotFoundError', 'NotReadableError', 'no_webrtc', 'missing_api_key', 'origin_not_allowed', 'loading', 'too_many_calls',
       'overloaded_load', 'shutting_down', 'session_idle', 'closed', 'lost', 'unreachable', 'unreachable_media', 'whatever']) {
