@@ -121,6 +121,10 @@ func (p *Page) problemOf(r *http.Request, err error) *problem {
 		return &problem{http.StatusNotFound, "not_kept", "No traces are kept, since the setting trace.file is none. Name a file there, or leave it empty, and start the service again."}
 	case errors.Is(err, store.ErrNone):
 		return &problem{http.StatusNotFound, "no_traces", "There are no traces yet. The first call makes the file " + p.Path + "."}
+	case errors.Is(err, store.ErrNoFile):
+		return &problem{http.StatusServiceUnavailable, "no_file", p.Path + " is a folder or the like, and traces are kept in a file. Name one with the setting trace.file, or move the folder away."}
+	case errors.Is(err, store.ErrEmpty):
+		return &problem{http.StatusServiceUnavailable, "empty_file", sentence(store.ErrEmpty.Error()) + " It is at " + p.Path + "."}
 	case errors.Is(err, store.ErrNoSound):
 		return &problem{http.StatusNotFound, "no_sound", "There is no sound of this turn. The setting trace.record keeps it, and trace.record-keep says for how long."}
 	case errors.Is(err, store.ErrOlder), errors.Is(err, store.ErrNewer):

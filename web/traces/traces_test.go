@@ -12,6 +12,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -256,6 +257,15 @@ func TestNoFile(t *testing.T) {
 		rename(t, kept(t, sample.New(uint64(n), noon).Turns(n)), path)
 		if got := len(answer[rowsObject](t, p, "/traces/api/turns").Turns); got != n {
 			t.Errorf("the file has %d turns, %d are listed", n, got)
+		}
+	}
+	empty := filepath.Join(t.TempDir(), "empty.db")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, code := range map[string]string{t.TempDir(): "no_file", empty: "empty_file"} {
+		if w := get(shown(t, path), "/traces/api/turns"); w.Code != 503 || !strings.Contains(w.Body.String(), code) || !strings.Contains(w.Body.String(), path) {
+			t.Errorf("%s: %d %s", code, w.Code, w.Body)
 		}
 	}
 	none := shown(t, "")

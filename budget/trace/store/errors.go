@@ -10,6 +10,12 @@ import (
 // ErrNone reports that there is no file of traces.
 var ErrNone = errors.New("there are no traces yet")
 
+// ErrNoFile reports that a folder, a device or the like is where the file should be.
+var ErrNoFile = errors.New("this is a folder or the like, and traces are kept in a file")
+
+// ErrEmpty reports a file in which nothing was ever kept.
+var ErrEmpty = errors.New("this file holds no traces: it is empty, or was copied without the file beside it whose name ends in -wal")
+
 // ErrOlder reports that a file was made by an older version, which only a store that may write brings up to date.
 var ErrOlder = errors.New("the traces were kept by an older version of the service, and are brought up to date when the service starts")
 

@@ -13,6 +13,7 @@ import (
 type keeper interface {
 	writeAll(context.Context, []entry) error
 	Prune(context.Context, Limits, time.Time) (more bool, err error)
+	replaced() bool // Whether what is at its path is not what was opened.
 	Close() error
 }
 
@@ -27,21 +28,19 @@ const (
 	often = time.Minute
 	// pause lets others at the file while much is removed.
 	pause = 20 * time.Millisecond
+	// pulse is how often it looks whether the file is still there while nothing is to be written.
+	pulse = 15 * time.Second
 )
 
 // run writes until the recorder is closed and nothing is left, or nothing more can be done.
 func (r *Recorder) run() {
 	defer close(r.done)
 	var k keeper
-	defer func() {
-		if k != nil {
-			if err := k.Close(); err != nil {
-				r.Log.Warn("the traces could not be closed", "err", err)
-			}
-		}
-	}()
+	defer func() { r.leave(k) }()
 	minute := time.NewTicker(often)
 	defer minute.Stop()
+	alive := time.NewTicker(pulse)
+	defer alive.Stop()
 	prune := time.NewTimer(0) // what became too old while the service was down goes at once
 	defer prune.Stop()
 	failing := false
@@ -53,10 +52,16 @@ func (r *Recorder) run() {
 		case <-minute.C:
 			r.tell()
 			continue
+		case <-alive.C:
 		case <-prune.C:
 			due = true
 		case <-r.closing:
 			closing = true
+		}
+		if k != nil && k.replaced() {
+			r.Log.Warn("the file of traces was removed or replaced, and is opened anew", "file", r.Path)
+			r.leave(k)
+			k = nil
 		}
 		var err error
 		if k == nil {
@@ -67,6 +72,10 @@ func (r *Recorder) run() {
 		}
 		if err == nil && due {
 			err = r.prune(k, prune)
+		}
+		if damaged(err) { // it may be another one when it is opened again
+			r.leave(k)
+			k = nil
 		}
 		switch {
 		case err != nil && !failing:
@@ -83,6 +92,16 @@ func (r *Recorder) run() {
 			r.rest(again)
 			prune.Reset(0)
 		}
+	}
+}
+
+// leave closes the file, if there is one. It does so before another is opened at its place: what SQLite keeps beside both has the same names.
+func (r *Recorder) leave(k keeper) {
+	if k == nil {
+		return
+	}
+	if err := k.Close(); err != nil {
+		r.Log.Warn("the traces could not be closed", "err", err)
 	}
 }
 
@@ -155,6 +174,19 @@ func refused(err error) bool {
 	}
 	switch e.Code() & 0xff { // what lies above tells kinds of it apart
 	case sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_RANGE:
+		return true
+	}
+	return false
+}
+
+// damaged reports whether err says that the file is not, or not any more, what was opened.
+func damaged(err error) bool {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	if !ok {
+		return false
+	}
+	switch e.Code() & 0xff {
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_READONLY:
 		return true
 	}
 	return false

@@ -10,12 +10,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"riposte/budget"
 	"riposte/budget/trace"
 	"riposte/budget/trace/sample"
 )
@@ -58,6 +60,7 @@ func (d *disk) writeAll(_ context.Context, entries []entry) error {
 }
 
 func (d *disk) Prune(context.Context, Limits, time.Time) (bool, error) { return false, nil }
+func (d *disk) replaced() bool                                         { return false }
 func (d *disk) Close() error                                           { return nil }
 
 func (d *disk) written() int {
@@ -316,6 +319,94 @@ func TestRefusedAndFull(t *testing.T) {
 		t.Errorf("%d turns are there, want 52; the log says\n%s", n, log.String())
 	}
 	sane(t, s)
+}
+
+// A file that is removed or replaced while the service runs is opened anew, and what comes then is kept; what is no file of traces is said
+// once, and waited for.
+func TestFileIsReplaced(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "traces.db")
+	remove := func() {
+		all, err := filepath.Glob(path + "*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range all {
+			if err := os.RemoveAll(file); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	has := func(ids ...string) func() bool {
+		return func() bool {
+			s, err := OpenReader(t.Context(), path)
+			if err != nil {
+				return false
+			}
+			defer s.Close()
+			page, err := s.Turns(t.Context(), Filter{}, 0, 10)
+			return err == nil && slices.EqualFunc(page.Turns, ids, func(r Row, id string) bool { return r.ID == id })
+		}
+	}
+	var log journal
+	defer func() {
+		if t.Failed() {
+			t.Logf("the log:\n%s", log.String())
+		}
+	}()
+	r := &Recorder{Path: path, Log: slog.New(slog.NewTextHandler(&log, nil))}
+	r.Start()
+	keep := func(id string) {
+		r.TurnEnded(trace.Turn{ID: id, Call: "sess", Report: budget.Report{SpeechEnd: time.Now()}})
+	}
+	keep("a")
+	eventually(t, has("a"))
+	remove()
+	keep("b")
+	eventually(t, has("b"))
+	if err := os.RemoveAll(path); err != nil { // what lies beside it stays
+		t.Fatal(err)
+	}
+	keep("c")
+	eventually(t, has("c"))
+	if n := strings.Count(log.String(), "removed or replaced"); n != 2 || strings.Contains(log.String(), "level=ERROR") {
+		t.Errorf("the log says so %d times:\n%s", n, log.String())
+	}
+
+	for i, spoil := range []func() error{
+		func() error { remove(); return os.WriteFile(path, []byte("garbage"), 0o600) },
+		func() error { remove(); return os.WriteFile(path, bytes.Repeat([]byte("garbage "), 5000), 0o600) },
+		func() error { remove(); return os.Mkdir(path, 0o700) },
+	} {
+		if err := spoil(); err != nil {
+			t.Fatal(err)
+		}
+		before := strings.Count(log.String(), "traces cannot be written")
+		id := fmt.Sprint("spoilt", i)
+		keep(id)
+		eventually(t, func() bool { return strings.Count(log.String(), "traces cannot be written") > before })
+		time.Sleep(again + again/2)
+		if n := strings.Count(log.String(), "traces cannot be written"); n != before+1 {
+			t.Errorf("case %d: the log says so %d times:\n%s", i, n-before, log.String())
+		}
+		remove()
+		eventually(t, has(id))
+	}
+	// What is written over the file in its place may be mended from what lies beside it.
+	for i, garbage := range []string{"", "garbage", strings.Repeat("garbage ", 5000)} {
+		if err := os.WriteFile(path, []byte(garbage), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		id := fmt.Sprint("over", i)
+		keep(id)
+		time.Sleep(again + again/2)
+		remove()
+		id += "again"
+		keep(id)
+		eventually(t, func() bool { return has(id)() || has(id, fmt.Sprint("over", i))() })
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 // unclosed is a store that the recorder does not close.

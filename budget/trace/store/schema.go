@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -102,9 +103,9 @@ func (s *Store) migrate(ctx context.Context) error {
 		version, err := version(ctx, tx)
 		switch {
 		case err != nil:
-			return errors.Join(err, tx.Rollback())
+			return undo(tx, err)
 		case version > len(migrations):
-			return errors.Join(ErrNewer, tx.Rollback())
+			return undo(tx, ErrNewer)
 		case version == len(migrations):
 			return tx.Rollback()
 		}
@@ -112,12 +113,21 @@ func (s *Store) migrate(ctx context.Context) error {
 			_, err = tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", version+1))
 		}
 		if err != nil {
-			return errors.Join(fmt.Errorf("bringing version %d up to date: %w", version, err), tx.Rollback())
+			return undo(tx, fmt.Errorf("bringing version %d up to date: %w", version, err))
 		}
 		if err := tx.Commit(); err != nil {
 			return err
 		}
 	}
+}
+
+// undo rolls a transaction back that failed with err, and returns err. Where SQLite or the end of a context has done so already, that is
+// no failure of its own.
+func undo(tx *sql.Tx, err error) error {
+	if failed := tx.Rollback(); failed != nil && !errors.Is(failed, sql.ErrTxDone) {
+		return errors.Join(err, failed)
+	}
+	return err
 }
 
 // version returns how many migrations the file has had.

@@ -28,6 +28,7 @@ import (
 // Store is one file of calls and turns. It is safe for use by several goroutines. Times are kept in whole microseconds.
 type Store struct {
 	path      string
+	opened    os.FileInfo // What was at path when a store that may write was opened.
 	db        *sql.DB
 	connector *connector
 
@@ -46,11 +47,18 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("opening the traces: %w", err)
 	}
+	if at, err := os.Stat(path); err == nil && !at.Mode().IsRegular() {
+		return nil, fmt.Errorf("opening the traces: %w: %s", ErrNoFile, path)
+	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) // SQLite would let everybody read it
 	if err != nil {
 		return nil, fmt.Errorf("opening the traces: %w", err)
 	}
+	opened, err := f.Stat()
 	f.Close()
+	if err != nil {
+		return nil, fmt.Errorf("opening the traces: %w", err)
+	}
 	// A commit waits for the kernel and not for the disk: a process that is killed loses nothing of it, and a machine that
 	// loses its power may lose the last moments. Neither leaves a file that is corrupt.
 	s, err := open(path, url.Values{
@@ -60,6 +68,7 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.opened = opened
 	if err := s.migrate(ctx); err != nil {
 		s.db.Close()
 		return nil, fmt.Errorf("opening the traces in %s: %w", path, err)
@@ -68,10 +77,17 @@ func Open(ctx context.Context, path string) (*Store, error) {
 }
 
 // OpenReader opens the file at path to read, while another process may write to it. The error is ErrNone where there is no
-// file, and ErrOlder or ErrNewer for one of another version.
+// file, ErrNoFile where there is a folder or the like, ErrEmpty where nothing was ever kept in it, and ErrOlder or ErrNewer for one of
+// another version.
 func OpenReader(ctx context.Context, path string) (*Store, error) {
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+	at, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%w: %s", ErrNone, path)
+	case err != nil:
+		return nil, fmt.Errorf("opening the traces: %w", err)
+	case !at.Mode().IsRegular():
+		return nil, fmt.Errorf("opening the traces: %w: %s", ErrNoFile, path)
 	}
 	s, err := open(path, url.Values{"mode": {"ro"}})
 	if err != nil {
@@ -79,6 +95,8 @@ func OpenReader(ctx context.Context, path string) (*Store, error) {
 	}
 	version, err := version(ctx, s.db)
 	switch {
+	case err == nil && version == 0:
+		err = ErrEmpty
 	case err == nil && version < len(migrations):
 		err = ErrOlder
 	case err == nil && version > len(migrations):
@@ -112,6 +130,16 @@ func open(path string, options url.Values) (*Store, error) {
 
 // Path returns where the file is.
 func (s *Store) Path() string { return s.path }
+
+// replaced reports whether something else than the opened file is at its path now, or nothing: then what is written reaches nobody. It does
+// not open the file, since to close it again would give up the locks that SQLite holds on it.
+func (s *Store) replaced() bool {
+	at, err := os.Stat(s.path)
+	return err != nil || !os.SameFile(s.opened, at) || at.Size() < header
+}
+
+// header is how long the shortest SQLite file is, in bytes. A file that is shorter was written over in its place.
+const header = 512
 
 // Close closes the file. Nobody may use the store any more.
 func (s *Store) Close() error { return s.db.Close() }

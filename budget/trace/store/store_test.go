@@ -423,10 +423,32 @@ func TestOpenRefused(t *testing.T) {
 	if _, err := OpenReader(t.Context(), text); err == nil || !strings.Contains(err.Error(), "no file of traces") {
 		t.Errorf("reading a text: got %v", err)
 	}
+	for _, open := range []func(context.Context, string) (*Store, error){Open, OpenReader} {
+		if _, err := open(t.Context(), dir); !errors.Is(err, ErrNoFile) || !strings.Contains(err.Error(), dir) {
+			t.Errorf("a folder: got %v", err)
+		}
+	}
+	empty := filepath.Join(dir, "empty.db")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenReader(t.Context(), empty); !errors.Is(err, ErrEmpty) {
+		t.Errorf("an empty file: got %v", err)
+	}
 	s := fresh(t)
-	for _, version := range []int{len(migrations) + 1, 0} {
-		want := ErrOlder
-		if version > 0 {
+	alone, err := os.ReadFile(s.Path())
+	if err == nil {
+		err = os.WriteFile(empty, alone, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenReader(t.Context(), empty); !errors.Is(err, ErrEmpty) {
+		t.Errorf("the main file alone: got %v", err)
+	}
+	for _, version := range []int{len(migrations) + 1, 1, 0} {
+		want := map[int]error{1: ErrOlder, 0: ErrEmpty}[version]
+		if want == nil {
 			want = ErrNewer
 		}
 		if _, err := s.db.Exec(fmt.Sprintf("PRAGMA user_version = %d", version)); err != nil {
@@ -435,7 +457,7 @@ func TestOpenRefused(t *testing.T) {
 		if _, err := OpenReader(t.Context(), s.Path()); !errors.Is(err, want) {
 			t.Errorf("reading version %d: got %v, want %v", version, err, want)
 		}
-		if version > 0 {
+		if version > 1 {
 			if _, err := Open(t.Context(), s.Path()); !errors.Is(err, want) {
 				t.Errorf("opening version %d: got %v, want %v", version, err, want)
 			}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -55,7 +54,7 @@ func (s *Store) writeAll(ctx context.Context, entries []entry) (err error) {
 	defer func() {
 		if err != nil {
 			s.names = nil // some of them may have been kept in this transaction
-			err = errors.Join(err, tx.Rollback())
+			err = undo(tx, err)
 		}
 	}()
 	if s.names == nil {
