@@ -88,6 +88,9 @@ func newService(s *settings, log *slog.Logger) *service {
 	return service
 }
 
+// requestTimeout is how long a client may take to send the headers of a request, and as long again its body.
+const requestTimeout = 10 * time.Second
+
 // serve answers on the listener, which it closes. It loads the engines first, calls ready when calls can be taken, and
 // returns when ctx has ended and every call with it.
 func (s *service) serve(ctx context.Context, listener net.Listener, ready func()) error {
@@ -121,10 +124,10 @@ func (s *service) serve(ctx context.Context, listener net.Listener, ready func()
 		s.log.Warn("anybody who reaches this address may call: set keys to ask for one", "listen", listener.Addr().String())
 	}
 	server := &http.Server{
-		Handler: s.telling(web.WithTalk(web.WithTraces(
-			web.WithCalls(web.Routes(&s.status, calls), overWebRTC, calls.Issue, calls.Preflight), page), s.talkPage(overWebRTC != nil, page))),
+		Handler: web.WithBodyLimit(s.telling(web.WithTalk(web.WithTraces(
+			web.WithCalls(web.Routes(&s.status, calls), overWebRTC, calls.Issue, calls.Preflight), page), s.talkPage(overWebRTC != nil, page))), requestTimeout),
 		BaseContext:       func(net.Listener) context.Context { return held },
-		ReadHeaderTimeout: 10 * time.Second,
+		ReadHeaderTimeout: requestTimeout,
 		IdleTimeout:       time.Minute,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
@@ -181,7 +184,7 @@ func (s *service) serve(ctx context.Context, listener net.Listener, ready func()
 func (s *service) wire() *realtime.Server {
 	return &realtime.Server{
 		Hold: s.hold, Admit: s.admitCounted, Defaults: s.settings.call(), Routes: beginnings(s.routes), Model: s.settings.LLM.Model, Voice: s.settings.TTS.Voice,
-		Language: func(code string) bool { return s.engines.stt.Knows(code) }, // asked by calls only, so after loading
+		Language: func(code string) bool { return s.status.Get() == web.Loading || s.engines.stt.Knows(code) }, // before that, client secrets only
 		Origins:  s.settings.Origins, Keys: s.settings.Keys, Limits: s.settings.wire(), Log: s.log, Queue: s.queues.events,
 	}
 }
