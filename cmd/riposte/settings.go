@@ -50,6 +50,7 @@ type settings struct {
 		Longest  time.Duration `default:"2m" help:"Longest turn of a caller; a longer one has to be committed in parts." group:"calls"`
 		Message  int64         `default:"33554432" help:"Longest message of a client, in bytes." group:"calls"`
 		Append   int           `default:"15728640" help:"Longest sound in one message, in bytes." group:"calls"`
+		Buffer   int64         `default:"16777216" help:"Events that wait for a client that reads slowly, in bytes. When there are more, or 256 of them, for calls-slow the call ends." group:"calls"`
 		Slow     time.Duration `default:"5s" help:"How long a client may take to read what it is sent." group:"calls"`
 		Pong     time.Duration `default:"30s" help:"How long a client may take to answer a ping; one is sent every third of it." group:"calls"`
 	} `embed:"" prefix:"calls-"`
@@ -132,7 +133,7 @@ type settings struct {
 		Bytes      int64         `default:"1073741824" help:"Most bytes of the file. Over it the oldest sound goes first, and then the oldest turns; 0 is no limit." group:"trace"`
 		Record     bool          `help:"Keep the sound of each turn as well, the caller's and ours. Ask callers first." group:"trace"`
 		RecordKeep time.Duration `default:"24h" help:"How long sound is kept; 0 as long as its turn." group:"trace"`
-		Page       string        `default:"local" enum:"local,all,off" help:"Who may see the page /traces, which shows what callers said: local (programs on this machine, and not through a proxy), all (whoever reaches the service) or off (nobody)." group:"trace"`
+		Page       string        `default:"local" enum:"local,all,off" help:"Who may see the page /traces, which shows what callers said: local (programs on this machine, and not through a proxy that says that it is one), all (whoever reaches the service) or off (nobody)." group:"trace"`
 		Hosts      []string      `placeholder:"NAME" help:"With trace-page=all, names by which browsers reach the service, besides its addresses, localhost and this machine's own name. Under others the page is refused, against DNS rebinding." group:"trace"`
 	} `embed:"" prefix:"trace-"`
 
@@ -178,6 +179,7 @@ func (s *settings) Validate() error {
 	check(s.Calls.Message >= 1<<16, "calls-message is %d: it must be at least 65536", s.Calls.Message)
 	check(s.Calls.Append >= 1<<10, "calls-append is %d: it must be at least 1024", s.Calls.Append)
 	check(s.Calls.Slow > 0, "calls-slow is %v: it must be more than 0", s.Calls.Slow)
+	check(s.Calls.Buffer >= 64<<10, "calls-buffer is %d: it must be at least 65536", s.Calls.Buffer)
 	check(s.Calls.Pong >= time.Second, "calls-pong is %v: it must be at least 1s", s.Calls.Pong)
 	check(s.Calls.Grace >= 0, "calls-grace is %v: it must not be negative", s.Calls.Grace)
 	check(s.Talk.Threshold > 0 && s.Talk.Threshold <= 1, "talk-threshold is %v: it must be above 0 and at most 1", s.Talk.Threshold)
@@ -255,7 +257,7 @@ func orNone(n int) int {
 
 func (s *settings) wire() realtime.Limits {
 	return realtime.Limits{
-		Message: s.Calls.Message, Append: s.Calls.Append, Write: s.Calls.Slow,
+		Message: s.Calls.Message, Append: s.Calls.Append, Buffer: s.Calls.Buffer, Write: s.Calls.Slow,
 		Ping: s.Calls.Pong / 3, Pong: s.Calls.Pong, Idle: s.Calls.Idle, Lifetime: s.Calls.Lifetime,
 	}
 }

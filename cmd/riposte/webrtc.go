@@ -28,6 +28,7 @@ type webRTCSettings struct {
 	Depth    time.Duration `default:"40ms" help:"The most that a packet of the caller's sound is waited for that is missing while later ones are there." group:"webrtc"`
 	Lead     time.Duration `default:"60ms" help:"Sound made ready ahead of its leaving: it covers what the service itself is late by, and is what an interruption throws away." group:"webrtc"`
 	Setup    time.Duration `default:"15s" help:"How long a caller whose offer was answered may take to connect." group:"webrtc"`
+	Offers   int           `default:"0" help:"Offers from one address (of IPv6, its first 64 bits) that were answered and have not connected yet; more are refused with 503. 0 is half of calls-max. Behind a proxy all callers have one address." group:"webrtc"`
 	Away     time.Duration `default:"15s" help:"How long a connection may be broken before its call ends; it counts as broken 5 s after the last packet." group:"webrtc"`
 	Gather   time.Duration `default:"3s" help:"How long an answer waits for the addresses of STUN and TURN servers." group:"webrtc"`
 	Request  int64         `default:"524288" help:"Longest offer, with its session, in bytes." group:"webrtc"`
@@ -48,6 +49,7 @@ func (s *webRTCSettings) validate() error {
 	check(s.Depth >= time.Millisecond && s.Depth <= 200*time.Millisecond, "webrtc-depth is %v: it must be 1ms to 200ms", s.Depth)
 	check(s.Lead >= 20*time.Millisecond && s.Lead <= time.Second, "webrtc-lead is %v: it must be 20ms to 1s", s.Lead)
 	check(s.Setup >= time.Second, "webrtc-setup is %v: it must be at least 1s", s.Setup)
+	check(s.Offers >= 0, "webrtc-offers is %d: it must be at least 1, or 0 for half of calls-max", s.Offers)
 	check(s.Away >= time.Second, "webrtc-away is %v: it must be at least 1s", s.Away)
 	check(s.Gather > 0, "webrtc-gather is %v: it must be more than 0", s.Gather)
 	check(s.Request >= 16<<10, "webrtc-request is %d: it must be at least 16384", s.Request)
@@ -86,7 +88,7 @@ func (s *service) openWebRTC(ctx context.Context, listener net.Addr, calls *real
 	server := &webrtc.Server{
 		Calls: calls, UDP: cmp.Or(set.UDP, sameAs(s.settings.Listen, listener)), TCP: set.TCP, Public: set.Public, ICE: set.servers(), Log: s.log,
 		Limits: webrtc.Limits{
-			Depth: set.Depth, Lead: set.Lead, Setup: set.Setup, Away: set.Away, Gather: set.Gather, Request: set.Request,
+			Depth: set.Depth, Lead: set.Lead, Setup: set.Setup, Offers: cmp.Or(set.Offers, max(1, s.settings.Calls.Max/2)), Away: set.Away, Gather: set.Gather, Request: set.Request,
 			Message: set.Message, Buffer: set.Buffer, Write: s.settings.Calls.Slow, Bitrate: set.Bitrate, DTX: set.DTX,
 		},
 	}

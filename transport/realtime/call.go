@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"riposte/transport"
 )
 
@@ -21,8 +23,9 @@ type call struct {
 	defaults transport.Settings      // Of its route.
 	end      context.CancelCauseFunc // Of the context in which the call is held.
 
-	in   chan Incoming // What came, not read yet.
-	out  chan []byte   // What is to be sent. Closed when nobody sends any more.
+	in   chan Incoming       // What came, not read yet.
+	out  chan []byte         // What is to be sent. Closed when nobody sends any more.
+	room *semaphore.Weighted // The bytes that it may have, what is being sent included.
 	gone chan struct{}
 	idle *time.Timer // Runs out when nothing comes for too long.
 
@@ -40,7 +43,7 @@ func newCall(line Line, s *Server, o *Opening) *call {
 	limits := s.Limits.withDefaults()
 	c := &call{
 		id: o.ID, line: line, server: s, limits: limits,
-		in: make(chan Incoming), out: make(chan []byte, limits.Queue), gone: make(chan struct{}),
+		in: make(chan Incoming), out: make(chan []byte, limits.Queue), room: semaphore.NewWeighted(limits.Buffer), gone: make(chan struct{}),
 		session: o.session, defaults: o.defaults,
 	}
 	c.tracks, _ = line.(Tracks)
@@ -119,12 +122,14 @@ func (c *call) write() {
 	var failed error
 	for b := range c.out {
 		if failed == nil {
-			if failed = c.line.Send(b); failed == nil {
-				continue
+			if failed = c.line.Send(b); failed != nil {
+				c.end(failed)
 			}
-			c.end(failed)
 		}
-		c.lose(failed)
+		if failed != nil {
+			c.lose(failed)
+		}
+		c.room.Release(c.size(b))
 	}
 }
 
@@ -147,26 +152,37 @@ func (c *call) queue(ctx context.Context, b []byte) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	select {
-	case c.out <- b:
-		c.server.Queue.Hold(int64(len(c.out)))
-		return nil
-	default:
+	size := c.size(b)
+	fits := c.room.TryAcquire(size)
+	if fits {
+		select {
+		case c.out <- b:
+			c.server.Queue.Hold(int64(len(c.out)))
+			return nil
+		default:
+			c.server.Queue.Hold(int64(cap(c.out)))
+		}
 	}
-	c.server.Queue.Hold(int64(cap(c.out)))
-	slow := time.NewTimer(c.limits.Write)
-	defer slow.Stop()
-	select {
-	case c.out <- b:
-		return nil
-	case <-slow.C:
-		c.lose(transport.ErrSlowReader)
-		c.end(transport.ErrSlowReader)
-		return transport.ErrSlowReader
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	waiting, stop := context.WithTimeoutCause(ctx, c.limits.Write, transport.ErrSlowReader)
+	defer stop()
+	if fits || c.room.Acquire(waiting, size) == nil {
+		select {
+		case c.out <- b:
+			return nil
+		case <-waiting.Done():
+			c.room.Release(size)
+		}
 	}
+	why := context.Cause(waiting)
+	if errors.Is(why, transport.ErrSlowReader) && ctx.Err() == nil {
+		c.lose(why)
+		c.end(why)
+	}
+	return why
 }
+
+// size is how much of the room an event takes: one that is larger than all of it waits until it is alone.
+func (c *call) size(b []byte) int64 { return min(int64(len(b)), c.limits.Buffer) }
 
 // farewell tells the client why the call ends, where that is not its own doing.
 func (c *call) farewell(err error) {

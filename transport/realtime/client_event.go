@@ -2,6 +2,7 @@ package realtime
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -79,13 +80,24 @@ func (responseCancel) isClientEvent() {}
 
 // responseParams is what one answer may do differently.
 type responseParams struct {
-	Instructions    *string           `json:"instructions,omitempty"`
-	Modalities      []string          `json:"output_modalities,omitempty"`
-	MaxOutputTokens *tokenLimit       `json:"max_output_tokens,omitempty"`
-	Tools           tools             `json:"tools,omitzero"`
-	ToolChoice      *toolChoice       `json:"tool_choice,omitempty"`
-	Conversation    string            `json:"conversation,omitempty"`
-	Metadata        map[string]string `json:"metadata,omitzero"`
+	Instructions    *string     `json:"instructions,omitempty"`
+	Modalities      []string    `json:"output_modalities,omitempty"`
+	MaxOutputTokens *tokenLimit `json:"max_output_tokens,omitempty"`
+	Tools           tools       `json:"tools,omitzero"`
+	ToolChoice      *toolChoice `json:"tool_choice,omitempty"`
+	Conversation    string      `json:"conversation,omitempty"`
+	Metadata        metadata    `json:"metadata,omitzero"`
+}
+
+// metadata is what a client wants to find again in an answer.
+type metadata map[string]string
+
+// UnmarshalJSON takes an object of strings, and null.
+func (m *metadata) UnmarshalJSON(b []byte) error {
+	if json.Unmarshal(b, (*map[string]string)(m)) != nil {
+		return invalid("metadata", "invalid_type", "response.metadata must be an object whose values are strings.")
+	}
+	return nil
 }
 
 // UnmarshalJSON refuses what this service cannot do for one answer alone, instead of leaving it out.
@@ -95,7 +107,7 @@ func (p *responseParams) UnmarshalJSON(b []byte) error {
 	d.DisallowUnknownFields()
 	err := d.Decode((*plain)(p))
 	if field, ok := unknownField(err); ok {
-		return invalid("response."+field, "unknown_parameter", "response.%s cannot be set for one answer.", field)
+		return invalid("response."+field, "unknown_parameter", "response.%.64s cannot be set for one answer.", field)
 	}
 	var own *wireError
 	if errors.As(err, &own) && own.param != "" {
@@ -199,6 +211,9 @@ func decode(b []byte) (e clientEvent, id string, err error) {
 	if err := json.Unmarshal(b, &head); err != nil {
 		return nil, "", badJSON(err)
 	}
+	if len(head.ID) > maxEventID {
+		return nil, "", invalid("event_id", "invalid_value", "The event_id has %d bytes; it may have %d. Nothing of the event was taken.", len(head.ID), maxEventID)
+	}
 	if head.Type == "" {
 		return nil, head.ID, invalid("type", "missing_required_parameter", "The event has no type. Known types are %s.", clientEventTypes)
 	}
@@ -213,20 +228,28 @@ func decode(b []byte) (e clientEvent, id string, err error) {
 	return e, head.ID, nil
 }
 
+// maxEventID is how long a client's name for an event may be, in bytes, as the protocol has it: it goes back with errors.
+const maxEventID = 512
+
 // badJSON says what is wrong with an event that encoding/json does not take.
-func badJSON(err error) *wireError {
+func badJSON(err error) *wireError { return misread("The event", err) }
+
+// misread says what is wrong with what is named that encoding/json does not take.
+func misread(what string, err error) *wireError {
 	var mismatch *json.UnmarshalTypeError
 	var corrupt base64.CorruptInputError
 	var own *wireError
 	switch {
 	case errors.As(err, &own):
 		return own
+	case errors.As(err, &mismatch) && kind(mismatch.Type) == "a number" && strings.HasPrefix(mismatch.Value, "number "):
+		return invalid(mismatch.Field, "invalid_value", "%s is %s: that number is too large.", cmp.Or(mismatch.Field, what), found(mismatch.Value))
 	case errors.As(err, &mismatch):
-		return invalid(mismatch.Field, "invalid_type", "%s must be %s, not a %s.", name(mismatch.Field), kind(mismatch.Type), mismatch.Value)
+		return invalid(mismatch.Field, "invalid_type", "%s must be %s, not %s.", cmp.Or(mismatch.Field, what), kind(mismatch.Type), found(mismatch.Value))
 	case errors.As(err, &corrupt):
 		return invalid("audio", "invalid_value", "The audio is not base64: byte %d is wrong.", int64(corrupt))
 	}
-	return invalid("", "invalid_json", "The event is not a JSON object: %v.", err)
+	return invalid("", "invalid_json", "%s is not a JSON object: %v.", what, err)
 }
 
 // kind says in JSON's words what a Go type wants.
@@ -246,11 +269,20 @@ func kind(t reflect.Type) string {
 	return "an object"
 }
 
-func name(field string) string {
-	if field == "" {
-		return "The event"
+// found says what stands there instead, of which encoding/json says the kind, or of numbers that do not fit which it is.
+func found(value string) string {
+	if number, ok := strings.CutPrefix(value, "number "); ok {
+		return fmt.Sprintf("%.40s", number)
 	}
-	return field
+	switch value {
+	case "array":
+		return "a list"
+	case "object":
+		return "an object"
+	case "bool":
+		return "true or false"
+	}
+	return "a " + value
 }
 
 // wireError is a fault of the client's, in the protocol's own terms.
@@ -263,5 +295,13 @@ type wireError struct {
 func (e *wireError) Error() string { return e.message }
 
 func invalid(param, code, format string, args ...any) *wireError {
-	return &wireError{param: param, code: code, message: fmt.Sprintf(format, args...)}
+	return &wireError{param: short(param, 128), code: code, message: short(fmt.Sprintf(format, args...), 2048)}
+}
+
+// short returns the beginning of what a client may have sent, at most so many bytes of it: it is told, and need not have all of it back.
+func short(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…."
 }

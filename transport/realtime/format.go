@@ -64,7 +64,7 @@ func (f format) MarshalJSON() ([]byte, error) {
 func (f format) validate(param string) error {
 	switch {
 	case f.Type != "audio/pcm" && f.Type != "audio/pcmu" && f.Type != "audio/pcma":
-		return invalid(param+".type", "invalid_value", "The format %q is not known; it must be audio/pcm, audio/pcmu or audio/pcma.", f.Type)
+		return invalid(param+".type", "invalid_value", "The format %.64q is not known; it must be audio/pcm, audio/pcmu or audio/pcma.", f.Type)
 	case f.Type == "audio/pcm" && f.Rate != PCMRate:
 		return invalid(param+".rate", "invalid_value", "audio/pcm has a rate of %d Hz, not %d.", PCMRate, f.Rate)
 	case f.Type != "audio/pcm" && f.Rate != 8000:

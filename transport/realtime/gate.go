@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -161,6 +162,21 @@ func (s *Server) Refuse(w http.ResponseWriter, err error) {
 		w.Header().Set("Retry-After", strconv.Itoa(max(1, int(r.Retry.Round(time.Second).Seconds()))))
 		refuse(w, http.StatusServiceUnavailable, r.Code, r.Message)
 	}
+}
+
+// ReadBody returns the body of a request, which may have so many bytes. Refuse knows the error.
+func ReadBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
+	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
+	if _, long := errors.AsType[*http.MaxBytesError](err); long {
+		return nil, Wrong(http.StatusRequestEntityTooLarge, "request_too_large", "The request's body is too long: it may have %d bytes.", most)
+	}
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, Wrong(http.StatusRequestTimeout, "request_timeout", "The request's body took too long to come. Send all of it at once.")
+	case err != nil:
+		return nil, Wrong(http.StatusBadRequest, "incomplete_request", "The request's body cannot be read: %v.", err)
+	}
+	return b, nil
 }
 
 // Wrong is an error for Refuse: a request that cannot be taken as it is. The message says how to mend it.

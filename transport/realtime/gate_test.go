@@ -109,6 +109,7 @@ func TestEnter(t *testing.T) {
 
 func TestIssue(t *testing.T) {
 	s := gated("a key of this service")
+	s.Language = func(code string) bool { return code == "en" }
 	_, first := issue(s, "a key of this service", "")
 	secret, _ := first["value"].(string)
 	if left := time.Until(time.Unix(int64(first["expires_at"].(float64)), 0)); !strings.HasPrefix(secret, "ek_") || left < 590*time.Second || left > 600*time.Second {
@@ -125,6 +126,11 @@ func TestIssue(t *testing.T) {
 		{"with null", "a key of this service", `{"session":null}`, ""},
 		{"with a wrong session", "a key of this service", `{"session":{"audio":{"output":{"voice":"bob"}}}}`, "invalid_value"},
 		{"with a field that is unknown", "a key of this service", `{"sesion":{}}`, "unknown_parameter"},
+		{"with something behind it", "a key of this service", `{} garbage`, "invalid_json"},
+		{"with two of them", "a key of this service", `{}{}`, "invalid_json"},
+		{"with space behind it", "a key of this service", "{}\n ", ""},
+		{"with a list", "a key of this service", `{"session":[]}`, "invalid_type"},
+		{"in a language that is not known", "a key of this service", `{"session":{"audio":{"input":{"transcription":{"language":"xx"}}}}}`, "invalid_value"},
 		{"with no JSON", "a key of this service", `{`, "invalid_json"},
 		{"with much", "a key of this service", `{"session":{"instructions":"` + strings.Repeat("x", mostCarried) + `"}}`, "invalid_value"},
 		{"with far too much", "a key of this service", strings.Repeat(" ", 3*mostCarried), "request_too_large"},
@@ -202,6 +208,6 @@ func FuzzSecret(f *testing.F) {
 		if valid < leastValid || valid > mostValid {
 			t.Fatalf("%q is valid for %v", text, valid)
 		}
-		_, _ = gated().open("", "", q.Session)
+		_, _ = gated().Open(Guest{}, "", q.Session)
 	})
 }

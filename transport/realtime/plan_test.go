@@ -57,8 +57,8 @@ func TestWrongSessionPlan(t *testing.T) {
 		{`{"riposte": {"budget": {"tts_ms": 1e300}}}`, "session.riposte.budget.tts_ms", "invalid_value"},
 		{`{"riposte": {"budget": {"tts_ms": "150"}}}`, "session.riposte.budget.tts_ms", "invalid_type"},
 		{`{"riposte": {"budget": 890}}`, "session.riposte.budget", "invalid_type"},
-		{`{"riposte": {"budget": {"total_ms": 890}}}`, "session", "unknown_parameter"},
-		{`{"riposte": {"turns": true}}`, "session", "unknown_parameter"},
+		{`{"riposte": {"budget": {"total_ms": 890}}}`, "session.riposte.budget.total_ms", "unknown_parameter"},
+		{`{"riposte": {"turns": true}}`, "session.riposte.turns", "unknown_parameter"},
 	} {
 		next, err := s.update(json.RawMessage(tt.patch), defaults(), "joe")
 		var wrong *wireError

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -115,5 +116,59 @@ func TestQueueOfOneWhoHangsUp(t *testing.T) {
 	c.lose(transport.ErrSlowReader)
 	if got := c.server.Queue.State(); got.Full != 1 || got.Stale != 1 {
 		t.Errorf("counted %+v", got)
+	}
+}
+
+// Events that wait are bounded in bytes as well: few long ones are as much as many short ones. One alone may be longer than the bound.
+func TestQueueOfLongEvents(t *testing.T) {
+	const buffer, write = 1 << 20, 5 * time.Second
+	for _, tt := range []struct {
+		name   string
+		length int
+		each   time.Duration // The client takes an event in this time,
+		reads  bool          // or none at all.
+		most   int           // Events of which it is told before it is waited for.
+		ends   error
+	}{
+		{"reads nothing", buffer / 4, 0, false, 3, transport.ErrSlowReader},
+		{"reads nothing of what is longer than the bound", 4 * buffer, 0, false, 0, transport.ErrSlowReader},
+		{"reads slowly", buffer / 4, time.Second, true, 20, transport.ErrShutdown},
+		{"reads slowly what is longer than the bound", 4 * buffer, time.Second, true, 20, transport.ErrShutdown},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client := &pipe{each: tt.each, limit: time.Hour, closed: make(chan struct{})}
+				if !tt.reads {
+					client.until, client.limit = time.Now().Add(-time.Second), write+time.Second
+				}
+				sent := 0
+				var most int64
+				s := &Server{Defaults: defaults(), Model: "m", Voice: "joe", Limits: Limits{Write: write, Buffer: buffer}, Log: slog.New(slog.DiscardHandler)}
+				s.Hold = func(ctx context.Context, c transport.Call, _ transport.Settings) error {
+					synctest.Wait()
+					for range 20 {
+						if err := c.Send(ctx, transport.Fault{Code: "x", Message: strings.Repeat("x", tt.length)}); err != nil {
+							return err
+						}
+						sent++
+						most = max(most, int64(len(c.(*call).out)))
+					}
+					return transport.ErrShutdown
+				}
+				o, err := s.Open(Guest{}, "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := s.Converse(t.Context(), client, o); !errors.Is(err, tt.ends) {
+					t.Errorf("the call ended with %v, want %v", err, tt.ends)
+				}
+				if sent > tt.most || tt.reads && sent != 20 {
+					t.Errorf("%d events were taken, want %d", sent, tt.most)
+				}
+				if most > 5 { // and the two that a call begins with
+					t.Errorf("%d events waited", most)
+				}
+			})
+		})
 	}
 }

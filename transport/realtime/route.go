@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -15,7 +16,14 @@ const defaultRoute = "default"
 
 // routeOf returns the route that an address names, as ?route=NAME; empty where it names none. The error is a *denial.
 func (s *Server) routeOf(r *http.Request) (string, error) {
-	name := r.URL.Query().Get("route")
+	query, err := url.ParseQuery(r.URL.RawQuery) // r.URL.Query would leave out what it does not understand, and with it what was asked for
+	if err != nil {
+		return "", &denial{http.StatusBadRequest, "invalid_query", fmt.Sprintf("The address's query cannot be read: %.100v. Pairs are separated by &, and what is special in them is escaped by %%.", err)}
+	}
+	if model := query.Get("model"); len(model) > maxID {
+		return "", &denial{http.StatusBadRequest, "invalid_value", fmt.Sprintf("The address's model has %d bytes; it may have %d.", len(model), maxID)}
+	}
+	name := query.Get("route")
 	if _, ok := s.Routes[name]; ok || name == "" || name == defaultRoute {
 		return name, nil
 	}

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"riposte/transport"
@@ -81,5 +82,33 @@ func TestUnknownRoute(t *testing.T) {
 	}
 	if e := refused.Error; w.Code != http.StatusNotFound || e.Code != "unknown_route" || e.Message != `There is no route "nowhere". There are: default, help, sales.` {
 		t.Errorf("refused with %d, %+v", w.Code, e)
+	}
+}
+
+// A query that cannot be read whole is refused, and not read in part: what is left out may have been the route.
+func TestQueries(t *testing.T) {
+	s := &Server{Routes: map[string]transport.Settings{"sales": {Route: "sales"}}, Log: slog.New(slog.DiscardHandler)}
+	for _, tt := range []struct {
+		query, route string
+		code         int // Of the refusal; 0 for none.
+	}{
+		{"", "", 0},
+		{"model=m&route=sales", "sales", 0},
+		{"route=%73ales", "sales", 0},
+		{"route=nope;x", "", http.StatusBadRequest},
+		{"route=sales;model=m", "", http.StatusBadRequest},
+		{"model=%zz&route=sales", "", http.StatusBadRequest},
+		{"route=nope%3Bx", "", http.StatusNotFound},
+		{"model=" + strings.Repeat("x", 3000), "", http.StatusBadRequest},
+		{"model=" + strings.Repeat("x", maxID), "", 0},
+	} {
+		w := httptest.NewRecorder()
+		guest, err := s.Enter(w, httptest.NewRequest(http.MethodGet, "/v1/realtime?"+tt.query, nil))
+		if err != nil {
+			s.Refuse(w, err)
+		}
+		if (err != nil) != (tt.code != 0) || err != nil && w.Code != tt.code || guest.Route != tt.route {
+			t.Errorf("%.40s: the route %q, %d %s", tt.query, guest.Route, w.Code, w.Body)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -99,7 +100,10 @@ func decodeSecretRequest(b []byte) (q secretRequest, valid time.Duration, err er
 			if field, ok := unknownField(err); ok {
 				return q, 0, invalid(field, "unknown_parameter", "A request for a client secret has no field %.64q; it has expires_after and session.", field)
 			}
-			return q, 0, badJSON(err)
+			return q, 0, misread("The request", err)
+		}
+		if _, err := d.Token(); !errors.Is(err, io.EOF) {
+			return q, 0, invalid("", "invalid_json", "The request is one JSON object, and something stands behind it.")
 		}
 	}
 	if a := q.Expires.Anchor; cmp.Or(a, "created_at") != "created_at" {
@@ -131,9 +135,9 @@ func (s *Server) Issue(w http.ResponseWriter, r *http.Request) {
 		s.Refuse(w, err)
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 2*mostCarried))
+	body, err := ReadBody(w, r, 2*mostCarried)
 	if err != nil {
-		s.Refuse(w, Wrong(http.StatusRequestEntityTooLarge, "request_too_large", "A request for a client secret may have %d bytes.", 2*mostCarried))
+		s.Refuse(w, err)
 		return
 	}
 	q, valid, err := decodeSecretRequest(body)
@@ -141,7 +145,7 @@ func (s *Server) Issue(w http.ResponseWriter, r *http.Request) {
 		s.Refuse(w, err)
 		return
 	}
-	o, err := s.open(guest.Route, "", q.Session) // what would be refused later is refused now, to whom it can be told
+	o, err := s.Open(guest, "", q.Session) // what would be refused later is refused now, to whom it can be told
 	if err != nil {
 		s.Refuse(w, err)
 		return

@@ -27,7 +27,7 @@ type Server struct {
 	Routes   map[string]transport.Settings // What those begin with that come by one, by its name.
 	Model    string                        // What clients are told answers them, unless they ask for another name.
 	Voice    string                        // The name of the voice.
-	Language func(code string) bool        // Whether callers may speak it. nil takes any.
+	Language func(code string) bool        // Whether callers may speak it, as far as that is known yet. nil takes any.
 	Origins  []string                      // Pages of other origins that may connect; "*" is any.
 	Keys     []string                      // One of them is asked of whoever calls. Without any, everybody may.
 	Limits   Limits
@@ -42,6 +42,7 @@ type Limits struct {
 	Message  int64         // The longest message, in bytes. It defaults to 32 MiB.
 	Append   int           // The longest sound in one message, in bytes. It defaults to 15 MiB, as the protocol says.
 	Queue    int           // Events that wait to be sent. It defaults to 256: 5 s of sound.
+	Buffer   int64         // How much they may have together, in bytes. It defaults to 16 MiB; one alone may have more.
 	Write    time.Duration // How long a client may take to read an event. It defaults to 5 s.
 	Ping     time.Duration // How often a client is asked whether it still reads. It defaults to 10 s.
 	Pong     time.Duration // How long it may take to say so. It defaults to 30 s.
@@ -54,6 +55,7 @@ func (l Limits) withDefaults() Limits {
 		Message:  cmp.Or(l.Message, 32<<20),
 		Append:   cmp.Or(l.Append, 15<<20),
 		Queue:    cmp.Or(l.Queue, 256),
+		Buffer:   cmp.Or(l.Buffer, 16<<20),
 		Write:    cmp.Or(l.Write, 5*time.Second),
 		Ping:     cmp.Or(l.Ping, 10*time.Second),
 		Pong:     cmp.Or(l.Pong, 30*time.Second),
@@ -117,16 +119,8 @@ type Opening struct {
 }
 
 // Open makes ready a call that the model is asked for by a name, or by none, and whose session is to differ from the service's own as each of
-// the patches says that is not empty. Refuse knows the error. Languages are only known once a place for the call was taken.
+// the patches says that is not empty. Refuse knows the error.
 func (s *Server) Open(guest Guest, model string, patches ...json.RawMessage) (*Opening, error) {
-	o, err := s.open(guest.Route, model, patches...)
-	if err == nil {
-		err = s.hears(o.session)
-	}
-	return o, err
-}
-
-func (s *Server) open(route, model string, patches ...json.RawMessage) (*Opening, error) {
 	var asked struct {
 		Model string `json:"model"`
 	}
@@ -136,7 +130,7 @@ func (s *Server) open(route, model string, patches ...json.RawMessage) (*Opening
 		}
 	}
 	model = cmp.Or(model, asked.Model)
-	o := &Opening{ID: "sess_" + rand.Text(), defaults: s.begins(cmp.Or(route, model))}
+	o := &Opening{ID: "sess_" + rand.Text(), defaults: s.begins(cmp.Or(guest.Route, model))}
 	o.session = newSession(o.ID, cmp.Or(model, s.Model), s.Voice, o.defaults)
 	for _, p := range patches {
 		if len(p) == 0 {
@@ -150,6 +144,9 @@ func (s *Server) open(route, model string, patches ...json.RawMessage) (*Opening
 			return nil, err
 		}
 		o.session = next
+	}
+	if err := s.hears(o.session); err != nil {
+		return nil, err
 	}
 	return o, nil
 }

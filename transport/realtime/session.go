@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -26,7 +28,7 @@ type session struct {
 	ToolChoice      toolChoice      `json:"tool_choice"`
 	ParallelCalls   bool            `json:"parallel_tool_calls"`
 	MaxOutputTokens tokenLimit      `json:"max_output_tokens"`
-	Truncation      any             `json:"truncation"`
+	Truncation      json.RawMessage `json:"truncation"`
 	Tracing         json.RawMessage `json:"tracing"`
 	Include         []string        `json:"include"`
 	Prompt          json.RawMessage `json:"prompt"`
@@ -86,7 +88,7 @@ func newSession(id, model, voice string, s transport.Settings) session {
 	out := session{
 		Type: "realtime", Object: "realtime.session", ID: id, Model: model,
 		Instructions: s.Instructions, Modalities: []string{"audio"},
-		Tools: tools{}, ParallelCalls: true, MaxOutputTokens: tokenLimit(s.MaxTokens), Truncation: "auto",
+		Tools: tools{}, ParallelCalls: true, MaxOutputTokens: tokenLimit(s.MaxTokens), Truncation: json.RawMessage(`"auto"`),
 		Audio: sessionAudio{
 			Input: audioInput{
 				Format:        format{Type: "audio/pcm", Rate: PCMRate},
@@ -153,7 +155,13 @@ func (s session) update(patch json.RawMessage, defaults transport.Settings, voic
 	}
 	d := json.NewDecoder(bytes.NewReader(patch))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&next); err != nil {
+	err = d.Decode(&next)
+	if _, ok := unknownField(err); ok {
+		if path := unknownPath(reflect.TypeFor[session](), patch); path != "" {
+			return s, invalid("session."+path, "unknown_parameter", "There is no field session.%.100s.", path)
+		}
+	}
+	if err != nil {
 		return s, badSession(err)
 	}
 	if next.Tools == nil {
@@ -171,6 +179,32 @@ func (s session) update(patch json.RawMessage, defaults transport.Settings, voic
 		d.complete(defaults.Detection)
 	}
 	return next, nil
+}
+
+// unknownPath returns where in an object there is a field that its type does not have; empty where it cannot be found. What reads itself
+// says so itself.
+func unknownPath(t reflect.Type, raw json.RawMessage) string {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	var object map[string]json.RawMessage
+	if t.Kind() != reflect.Struct || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) || json.Unmarshal(raw, &object) != nil {
+		return ""
+	}
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		field, ok := t.FieldByNameFunc(func(name string) bool {
+			f, _ := t.FieldByName(name)
+			tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			return strings.EqualFold(tag, key)
+		})
+		if !ok {
+			return key
+		}
+		if below := unknownPath(field.Type, object[key]); below != "" {
+			return key + "." + below
+		}
+	}
+	return ""
 }
 
 // clone returns a copy that shares nothing with s.
@@ -191,7 +225,7 @@ func (s session) validate(old session, voice string) error {
 		return invalid("session", "invalid_value", "id, object and expires_at of a session cannot be changed.")
 	}
 	if s.Type != "realtime" {
-		return invalid("session.type", "invalid_value", "session.type is %q; this service offers \"realtime\".", s.Type)
+		return invalid("session.type", "invalid_value", "session.type is %.64q; this service offers \"realtime\".", s.Type)
 	}
 	if len(s.Model) > maxID && s.Model != old.Model {
 		return invalid("session.model", "invalid_value", "The model's name has %d bytes; it may have %d.", len(s.Model), maxID)
@@ -205,6 +239,9 @@ func (s session) validate(old session, voice string) error {
 	if t := s.Audio.Input.Transcription; t != nil && len(t.Prompt)+len(t.Model) > maxPrompt {
 		return invalid("session.audio.input.transcription", "invalid_value", "The prompt and the model's name have %d bytes; they may have %d.", len(t.Prompt)+len(t.Model), maxPrompt)
 	}
+	if t := s.Audio.Input.Transcription; t != nil && len(t.Language) > maxLanguage {
+		return invalid("session.audio.input.transcription.language", "invalid_value", "The language's code has %d bytes; it may have %d, such as \"en\".", len(t.Language), maxLanguage)
+	}
 	if s.MaxOutputTokens < 0 || s.MaxOutputTokens > maxTokens {
 		return invalid("session.max_output_tokens", "invalid_value", "max_output_tokens is %d; it must be 1 to %d or \"inf\".", s.MaxOutputTokens, maxTokens)
 	}
@@ -214,16 +251,34 @@ func (s session) validate(old session, voice string) error {
 	if !isNull(s.Prompt) {
 		return invalid("session.prompt", "invalid_value", "This service keeps no prompts: put the text into session.instructions.")
 	}
-	for _, inc := range s.Include {
+	for i, inc := range s.Include {
 		if inc != turnReports && inc != hypotheses && inc != holds {
-			return invalid("session.include", "invalid_value", "session.include holds %q; this service can include %q, %q and %q.",
+			return invalid("session.include", "invalid_value", "session.include holds %.64q; this service can include %q, %q and %q.",
 				inc, turnReports, hypotheses, holds)
 		}
+		if slices.Contains(s.Include[:i], inc) {
+			return invalid("session.include", "invalid_value", "session.include holds %q twice; each event is included once.", inc)
+		}
+	}
+	if err := s.validKept(); err != nil {
+		return err
 	}
 	if err := s.Riposte.validate(old.Riposte); err != nil {
 		return err
 	}
 	return s.Audio.validate(old.Audio, voice)
+}
+
+// validKept bounds what is taken by habit, means nothing, and goes back to the client with each session.updated.
+func (s session) validKept() error {
+	size := 0
+	for _, kept := range []json.RawMessage{s.Tracing, s.Truncation, s.Reasoning, s.Audio.Input.NoiseReduction} {
+		size += len(kept)
+	}
+	if size > maxKept {
+		return invalid("session", "invalid_value", "tracing, truncation, reasoning and noise_reduction have %d bytes; together they may have %d. This service makes nothing of them.", size, maxKept)
+	}
+	return nil
 }
 
 // detectionOf returns the kind of turn detection that a patch asks for; empty when it leaves that as it is.
@@ -254,7 +309,7 @@ func (a sessionAudio) validate(old sessionAudio, voice string) error {
 		return invalid("session.audio.output.speed", "invalid_value", "speed is %v; it must be 0.25 to 1.5.", o.Speed)
 	}
 	if v := a.Output.Voice; v != voice && v != old.Output.Voice && !slices.Contains(voices, v) {
-		return invalid("session.audio.output.voice", "invalid_value", "The voice %q is not known. This service speaks with %q; the names %s mean the same.",
+		return invalid("session.audio.output.voice", "invalid_value", "The voice %.64q is not known. This service speaks with %q; the names %s mean the same.",
 			v, voice, strings.Join(voices, ", "))
 	}
 	d := a.Input.TurnDetection
@@ -264,14 +319,16 @@ func (a sessionAudio) validate(old sessionAudio, voice string) error {
 	const param = "session.audio.input.turn_detection"
 	switch {
 	case d.Type != serverVAD && d.Type != semanticVAD:
-		return invalid(param+".type", "invalid_value", "turn_detection is %q; this service offers %q, %q, and null for turns that the client commits.",
+		return invalid(param+".type", "invalid_value", "turn_detection is %.64q; this service offers %q, %q, and null for turns that the client commits.",
 			d.Type, serverVAD, semanticVAD)
 	case d.Type == serverVAD && d.Eagerness != nil:
 		return invalid(param+".eagerness", "invalid_value", "eagerness is for semantic_vad; server_vad has silence_duration_ms.")
 	case d.Type == semanticVAD && d.Silence != nil:
 		return invalid(param+".silence_duration_ms", "invalid_value", "silence_duration_ms is for server_vad; semantic_vad has eagerness.")
 	case d.Eagerness != nil && !slices.Contains([]string{"low", "medium", "high", "auto"}, *d.Eagerness):
-		return invalid(param+".eagerness", "invalid_value", "eagerness is %q; it must be low, medium, high or auto.", *d.Eagerness)
+		return invalid(param+".eagerness", "invalid_value", "eagerness is %.64q; it must be low, medium, high or auto.", *d.Eagerness)
+	case d.Threshold != nil && *d.Threshold == 0:
+		return invalid(param+".threshold", "invalid_value", "threshold must be above 0 and at most 1, and no number that is so small that it counts as 0.")
 	case d.Threshold != nil && (*d.Threshold <= 0 || *d.Threshold > 1):
 		return invalid(param+".threshold", "invalid_value", "threshold is %v; it must be above 0 and at most 1.", *d.Threshold)
 	case d.PrefixPadding != nil && (*d.PrefixPadding < 0 || *d.PrefixPadding > 5000):
@@ -339,6 +396,8 @@ func (s session) settings(defaults transport.Settings) transport.Settings {
 const (
 	maxInstructions = 64 << 10
 	maxPrompt       = 4 << 10
+	maxKept         = 4 << 10
+	maxLanguage     = 35 // As the longest tags of languages that anybody is asked to take (RFC 5646).
 )
 
 // maxTokens is the longest answer that a client may ask for, in tokens, as the protocol has it.
@@ -355,15 +414,18 @@ func validModalities(param string, m []string) error {
 	if len(m) == 1 && (m[0] == "audio" || m[0] == "text") {
 		return nil
 	}
-	return invalid(param, "invalid_value", "%s is %q; it must be [\"audio\"] or [\"text\"].", param, m)
+	return invalid(param, "invalid_value", "%s is %.64q; it must be [\"audio\"] or [\"text\"].", param, m)
 }
 
 // badSession says what is wrong with a session that encoding/json does not take.
 func badSession(err error) *wireError {
 	if field, ok := unknownField(err); ok {
-		return invalid("session", "unknown_parameter", "The session has no field %q.", field)
+		return invalid("session", "unknown_parameter", "The session has no field %.64q.", field)
 	}
-	e := badJSON(err)
+	e := misread("session", err)
+	if e.param == "" && e.code == "invalid_type" {
+		e.param = "session"
+	}
 	if e.param != "" && !strings.HasPrefix(e.param, "session") {
 		e.param = "session." + e.param
 	}
@@ -385,7 +447,7 @@ func (l *tokenLimit) UnmarshalJSON(b []byte) error {
 	}
 	var n int
 	if err := json.Unmarshal(b, &n); err != nil || n < 1 {
-		return invalid("max_output_tokens", "invalid_value", "max_output_tokens is %s; it must be 1 to 4096 or \"inf\".", b)
+		return invalid("max_output_tokens", "invalid_value", "max_output_tokens is %.64s; it must be 1 to 4096 or \"inf\".", b)
 	}
 	*l = tokenLimit(n)
 	return nil

@@ -168,8 +168,10 @@ func TestSessionUpdate(t *testing.T) {
 		}},
 		{"no tools", `{"tools":null,"tool_choice":null}`, "", func(*session) {}},
 
-		{"unknown field", `{"temprature":1}`, "session", nil},
-		{"unknown field deep down", `{"audio":{"input":{"formt":"x"}}}`, "session", nil},
+		{"unknown field", `{"temprature":1}`, "session.temprature", nil},
+		{"unknown field deep down", `{"audio":{"input":{"formt":"x"}}}`, "session.audio.input.formt", nil},
+		{"unknown field of the budget", `{"riposte":{"budget":{"foo":1}}}`, "session.riposte.budget.foo", nil},
+		{"unknown field of a format", `{"audio":{"input":{"format":{"foo":1}}}}`, "session", nil},
 		{"unknown format", `{"audio":{"input":{"format":{"type":"audio/opus"}}}}`, "session.audio.input.format.type", nil},
 		{"another rate", `{"audio":{"output":{"format":{"type":"audio/pcm","rate":16000}}}}`, "session.audio.output.format.rate", nil},
 		{"both modalities", `{"output_modalities":["text","audio"]}`, "session.output_modalities", nil},
@@ -204,7 +206,16 @@ func TestSessionUpdate(t *testing.T) {
 		{"another choice", `{"tool_choice":"maybe"}`, "session.tool_choice", nil},
 		{"tokens below 1", `{"max_output_tokens":-5}`, "session.max_output_tokens", nil},
 		{"another type", `{"instructions":7}`, "session.instructions", nil},
-		{"no object", `7`, "", nil},
+		{"no object", `7`, "session", nil},
+		{"much of tracing", `{"tracing":{"a":"` + strings.Repeat("x", maxKept) + `"}}`, "session", nil},
+		{"much of truncation and reasoning", `{"truncation":"` + strings.Repeat("x", maxKept/2) + `","reasoning":"` + strings.Repeat("x", maxKept/2) + `"}`, "session", nil},
+		{"much of noise reduction", `{"audio":{"input":{"noise_reduction":{"type":"near_field","x":"` + strings.Repeat("x", maxKept) + `"}}}}`, "session", nil},
+		{"truncation", `{"truncation":{"type":"retention_ratio","retention_ratio":0.5}}`, "", func(s *session) {
+			s.Truncation = json.RawMessage(`{"type":"retention_ratio","retention_ratio":0.5}`)
+		}},
+		{"an event included twice", `{"include":["riposte.turn","riposte.turn"]}`, "session.include", nil},
+		{"a long language", `{"audio":{"input":{"transcription":{"language":"` + strings.Repeat("x", 1000) + `"}}}}`, "session.audio.input.transcription.language", nil},
+		{"a prompt", `{"prompt":{"id":"` + strings.Repeat("x", 1000) + `"}}`, "session.prompt", nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -293,5 +304,48 @@ func TestFormats(t *testing.T) {
 	}
 	if _, err := (format{"audio/pcm", 24000}).decode([]byte{1, 2, 3}); !errors.Is(err, errOdd) {
 		t.Errorf("an odd number of bytes: %v", err)
+	}
+}
+
+// What is wrong is said in words that are right, and what a client has sent does not come back whole.
+func TestWording(t *testing.T) {
+	long := strings.Repeat("x", 100_000)
+	base := newSession("sess_1", "m", "joe", defaults())
+	update := func(patch string) error { _, err := base.update(json.RawMessage(patch), defaults(), "joe"); return err }
+	event := func(e string) error { _, _, err := decode([]byte(e)); return err }
+	for _, tt := range []struct {
+		err         error
+		param, says string
+	}{
+		{update(`[]`), "session", "session must be an object, not a list."},
+		{update(`{"audio":[]}`), "session.audio", "audio must be an object, not a list."},
+		{update(`{"instructions":true}`), "session.instructions", "instructions must be a string, not true or false."},
+		{update(`{"audio":{"output":{"speed":1e40}}}`), "session.audio.output.speed", "audio.output.speed is 1e40: that number is too large."},
+		{update(`{"audio":{"input":{"turn_detection":{"type":"server_vad","prefix_padding_ms":1.5}}}}`),
+			"session.audio.input.turn_detection.prefix_padding_ms", "audio.input.turn_detection.prefix_padding_ms must be a whole number, not 1.5."},
+		{update(`{"audio":{"input":{"turn_detection":{"type":"server_vad","threshold":1e-300}}}}`),
+			"session.audio.input.turn_detection.threshold", "threshold must be above 0 and at most 1, and no number that is so small that it counts as 0."},
+		{update(`{"riposte":{"budget":{"foo":1}}}`), "session.riposte.budget.foo", "There is no field session.riposte.budget.foo."},
+		{event(`{"type":"response.create","response":{"metadata":{"a":1}}}`), "response.metadata", "response.metadata must be an object whose values are strings."},
+		{event(`[]`), "", "The event must be an object, not a list."},
+		{event(`{"type":"input_audio_buffer.clear","event_id":"` + long + `"}`), "event_id", ""},
+		{event(`{"type":"` + long + `"}`), "type", ""},
+		{event(`{"type":"response.create","response":{"` + long + `":1}}`), "", ""},
+		{update(`{"` + long + `":1}`), "", ""},
+		{update(`{"output_modalities":["` + strings.Repeat(`x","`, 10_000) + `"]}`), "session.output_modalities", ""},
+		{update(`{"audio":{"output":{"voice":"` + long + `"}}}`), "session.audio.output.voice", ""},
+		{update(`{"max_output_tokens":"` + long + `"}`), "session.max_output_tokens", ""},
+	} {
+		var wrong *wireError
+		if !errors.As(tt.err, &wrong) {
+			t.Errorf("%v is no refusal", tt.err)
+			continue
+		}
+		if tt.says != "" && wrong.message != tt.says || (tt.says != "" || tt.param != "") && wrong.param != tt.param {
+			t.Errorf("%q says %q, want %q: %q", wrong.param, wrong.message, tt.param, tt.says)
+		}
+		if len(wrong.param)+len(wrong.message) > 3000 {
+			t.Errorf("%.40q... comes back with %d bytes", wrong.message, len(wrong.message))
+		}
 	}
 }

@@ -2,12 +2,14 @@ package webrtc
 
 import (
 	"bytes"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
 	"mime"
 	"mime/multipart"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/pion/sdp/v3"
@@ -85,13 +87,24 @@ func (o *offer) check() error {
 	if err := d.Unmarshal([]byte(o.SDP)); err != nil {
 		return wrong("invalid_sdp", "The offer's SDP cannot be read: %.200v.", err)
 	}
-	var sound, codec bool
+	if err := checkFingerprints(d.Attributes); err != nil {
+		return err
+	}
+	var sound, off, codec bool
 	for _, m := range d.MediaDescriptions {
+		if err := checkFingerprints(m.Attributes); err != nil {
+			return err
+		}
 		switch m.MediaName.Media {
 		case "audio":
+			if m.MediaName.Port.Value == 0 && !bundled(m) {
+				off = true
+				continue
+			}
 			sound = true
 			for _, a := range m.Attributes {
-				if a.Key == "rtpmap" && strings.Contains(strings.ToLower(a.Value), " opus/48000") {
+				number, name, _ := strings.Cut(a.Value, " ")
+				if a.Key == "rtpmap" && strings.HasPrefix(strings.ToLower(strings.TrimSpace(name)), "opus/48000") && slices.Contains(m.MediaName.Formats, number) {
 					codec = true
 				}
 			}
@@ -99,13 +112,55 @@ func (o *offer) check() error {
 			o.channel = true
 		}
 	}
+	if !sound && off {
+		return wrong("no_audio", "The offer's audio is switched off (m=audio 0): make the offer with the microphone's track, or a transceiver of the kind audio that is not stopped.")
+	}
 	if !sound {
 		return wrong("no_audio", "The offer has no audio: add the microphone's track, or a transceiver of the kind audio, before it is made.")
 	}
 	if !codec {
-		return wrong("no_opus", "The offer's audio does not have Opus (opus/48000), the one codec of this service over WebRTC.")
+		return wrong("no_opus", "The offer's audio does not have Opus (opus/48000, by a number that its line m=audio names), the one codec of this service over WebRTC.")
 	}
 	return nil
+}
+
+// bundled reports whether a part goes by the transport of another one, for which its port says nothing.
+func bundled(m *sdp.MediaDescription) bool {
+	_, only := m.Attribute("bundle-only")
+	return only
+}
+
+// digests are the lengths of the fingerprints of certificates, in bytes, by what they are made with.
+var digests = map[string]int{"md5": 16, "sha-1": 20, "sha-224": 28, "sha-256": 32, "sha-384": 48, "sha-512": 64}
+
+// checkFingerprints refuses fingerprints that no certificate can have: such a call could never connect.
+func checkFingerprints(attributes []sdp.Attribute) error {
+	for _, a := range attributes {
+		if a.Key != "fingerprint" {
+			continue
+		}
+		hash, digest, _ := strings.Cut(strings.TrimSpace(a.Value), " ")
+		length, known := digests[strings.ToLower(hash)]
+		if !known {
+			return wrong("invalid_fingerprint", "The offer's fingerprint is made with %.32q; this service takes sha-256, and md5 and the other kinds of sha.", hash)
+		}
+		sum, err := hex.DecodeString(strings.ReplaceAll(digest, ":", ""))
+		if err != nil || len(sum) != length || len(digest) != 3*length-1 {
+			return wrong("invalid_fingerprint", "The offer's fingerprint %.100q is none of %s: that has %d bytes, in hexadecimal, with colons between them.", digest, hash, length)
+		}
+	}
+	return nil
+}
+
+// takesAudio reports whether an answer has taken any audio that was offered.
+func takesAudio(answer string) bool {
+	var d sdp.SessionDescription
+	if err := d.Unmarshal([]byte(answer)); err != nil {
+		return false
+	}
+	return slices.ContainsFunc(d.MediaDescriptions, func(m *sdp.MediaDescription) bool {
+		return m.MediaName.Media == "audio" && m.MediaName.Port.Value != 0
+	})
 }
 
 func wrong(code, format string, args ...any) error {

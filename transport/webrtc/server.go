@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -49,6 +48,8 @@ type Server struct {
 	mux    http.ServeMux
 	tally  tally
 
+	waiting waiting
+
 	mu    sync.Mutex
 	calls map[string]*line
 }
@@ -59,6 +60,7 @@ type Limits struct {
 	Lead    time.Duration // Sound that is here before it is due. It defaults to 60 ms, three packets.
 	Setup   time.Duration // How long a caller may take to connect. It defaults to 15 s.
 	Away    time.Duration // How long a connection may be broken before the call ends. It defaults to 15 s.
+	Offers  int           // Offers from one address that have not connected yet. It defaults to 4, half the places that there usually are.
 	Gather  time.Duration // How long an answer waits for addresses of STUN and TURN servers. It defaults to 3 s.
 	Request int64         // The longest offer, its session included, in bytes. It defaults to 512 KiB.
 	Message int           // The longest event of a client, in bytes. It defaults to 256 KiB, what browsers take themselves.
@@ -74,6 +76,7 @@ func (l Limits) withDefaults() Limits {
 		Lead:    cmp.Or(l.Lead, 60*time.Millisecond),
 		Setup:   cmp.Or(l.Setup, 15*time.Second),
 		Away:    cmp.Or(l.Away, 15*time.Second),
+		Offers:  cmp.Or(l.Offers, 4),
 		Gather:  cmp.Or(l.Gather, 3*time.Second),
 		Request: cmp.Or(l.Request, 512<<10),
 		Message: cmp.Or(l.Message, 256<<10),
@@ -185,11 +188,18 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) {
 		s.Calls.Refuse(w, err)
 		return
 	}
-	release, err := s.Calls.Admit()
+	connected, err := s.waiting.enter(r.RemoteAddr, s.Limits.withDefaults().Offers)
 	if err != nil {
 		s.Calls.Refuse(w, err)
 		return
 	}
+	place, err := s.Calls.Admit()
+	if err != nil {
+		connected()
+		s.Calls.Refuse(w, err)
+		return
+	}
+	release := func() { connected(); place() }
 	opening, err := s.Calls.Open(guest, cmp.Or(r.URL.Query().Get("model"), o.Model), guest.Session, o.Session)
 	if err != nil {
 		release()
@@ -206,6 +216,9 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) {
 	}
 	l.awaited = o.channel
 	answer, err := l.answer(r.Context(), o)
+	if err == nil && !takesAudio(answer) {
+		err = wrong("no_audio", "The offer's audio cannot be taken: it has to have Opus (opus/48000/2) among the formats of its line m=audio.")
+	}
 	if err != nil {
 		l.Close()
 		release()
@@ -226,6 +239,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) {
 			l.Close()
 			return
 		}
+		connected()
 		_ = s.Calls.Converse(ctx, l, opening, "from", from, "agent", agent, "wire", l.Name())
 	}()
 	w.Header().Set("Location", "/v1/realtime/calls/"+id)
@@ -277,10 +291,9 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) (guest realtime.G
 	if guest, err = s.Calls.Enter(w, r); err != nil {
 		return guest, o, err
 	}
-	most := s.Limits.withDefaults().Request
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
+	body, err := realtime.ReadBody(w, r, s.Limits.withDefaults().Request)
 	if err != nil {
-		return guest, o, realtime.Wrong(http.StatusRequestEntityTooLarge, "request_too_large", "The offer cannot be read: %v. It may have %d bytes.", err, most)
+		return guest, o, err
 	}
 	o, err = readOffer(r.Header.Get("Content-Type"), body)
 	return guest, o, err

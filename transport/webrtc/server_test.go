@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -486,6 +487,7 @@ func TestRefused(t *testing.T) {
 		}
 	})
 	good := newPeer(t).offer(nil)
+	fingerprint, formats := regexp.MustCompile(`a=fingerprint:.*[^\r\n]`), regexp.MustCompile(`m=audio (\d+) .*\r\n`)
 	mute := strings.Replace(good, "m=audio", "m=video", 1)
 	for _, tt := range []struct {
 		name, key, kind, body string
@@ -498,6 +500,11 @@ func TestRefused(t *testing.T) {
 		{"no fingerprint", "a key of this service", "application/sdp", strings.ReplaceAll(good, "a=fingerprint", "a=fngerprint"), 400, "invalid_sdp"},
 		{"no sound", "a key of this service", "application/sdp", mute, 400, "no_audio"},
 		{"no Opus", "a key of this service", "application/sdp", strings.ReplaceAll(good, "opus/48000", "speex/48000"), 400, "no_opus"},
+		{"a fingerprint that is no digest", "a key of this service", "application/sdp", fingerprint.ReplaceAllString(good, "a=fingerprint:sha-256 00"), 400, "invalid_fingerprint"},
+		{"a fingerprint of another length", "a key of this service", "application/sdp", strings.ReplaceAll(good, "a=fingerprint:sha-256", "a=fingerprint:sha-1"), 400, "invalid_fingerprint"},
+		{"a fingerprint of another kind", "a key of this service", "application/sdp", strings.ReplaceAll(good, "a=fingerprint:sha-256", "a=fingerprint:crc"), 400, "invalid_fingerprint"},
+		{"sound that is switched off", "a key of this service", "application/sdp", strings.Replace(good, "m=audio 9", "m=audio 0", 1), 400, "no_audio"},
+		{"Opus that the line of the sound does not name", "a key of this service", "application/sdp", formats.ReplaceAllString(good, "m=audio $1 UDP/TLS/RTP/SAVPF 0\r\n"), 400, "no_opus"},
 		{"no JSON", "a key of this service", "application/json", "{", 400, "invalid_json"},
 		{"no form", "a key of this service", "multipart/form-data; boundary=x", "--x\r\nthis is none\r\n", 400, "invalid_form"},
 		{"no type", "a key of this service", "", good, 415, "unsupported_content_type"},
@@ -654,6 +661,40 @@ func TestNeverComes(t *testing.T) {
 		t.Fatal(a.Status)
 	}
 	// serve waits for its place
+}
+
+// Offers alone take no more than a few of the places: who wants more has to connect.
+func TestOffersOfOneAddress(t *testing.T) {
+	s := serve(t, Limits{Offers: 2, Setup: time.Second}, listen(nil))
+	offer := func() string { return newPeer(t).offer(nil) }
+	for range 2 {
+		s.call() // these have connected, and count no more
+	}
+	for i, want := range []int{http.StatusCreated, http.StatusCreated, http.StatusServiceUnavailable} {
+		if a, body := post(t, s.url, "application/sdp", offer()); a.StatusCode != want || want != http.StatusCreated && !strings.Contains(body, "too_many_offers") {
+			t.Errorf("offer %d: %d %s", i+1, a.StatusCode, body)
+		}
+	}
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) { // those are given up
+		a, body := post(t, s.url, "application/sdp", offer())
+		if a.StatusCode == http.StatusCreated {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d %s", a.StatusCode, body)
+		}
+	}
+}
+
+// The rest of an IPv6 address is its owner's to choose.
+func TestSource(t *testing.T) {
+	for remote, want := range map[string]string{
+		"192.0.2.1:5": "192.0.2.1", "[::ffff:192.0.2.1]:5": "192.0.2.1", "[2001:db8::1:2:3:4]:5": "2001:db8::/64", "[fe80::1%eth0]:5": "fe80::/64", "pipe": "pipe",
+	} {
+		if got := source(remote); got != want {
+			t.Errorf("%s is %s, want %s", remote, got, want)
+		}
+	}
 }
 
 // A client that does not read is cut off, and nothing of what it is sent piles up beyond the limit.
