@@ -20,8 +20,13 @@ const (
 	Off   Access = "off"   // Nobody.
 )
 
-// forwarding are the headers by which proxies tell for whom they ask. What comes from one is not local, though its address is.
-var forwarding = []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip", "Via"}
+// forwarding are how the headers begin by which proxies tell for whom they ask. What comes from one is not local, though its address is. A
+// proxy that adds none of them cannot be told from a program on this machine.
+var forwarding = []string{
+	"Forwarded", "X-Forwarded", "X-Real-Ip", "Via", "X-Client-Ip", "True-Client-Ip", "Client-Ip", "X-Cluster-Client-Ip", "X-Original-", "X-Proxy",
+	"Proxy-", "Cf-", "Cdn-", "Fly-", "Fastly-", "X-Envoy-", "X-Amzn-", "X-Amz-Cf-", "X-Azure-", "X-Appengine-", "X-Cloud-Trace-", "X-Arr-", "X-Vercel-", "X-Nf-", "X-Akamai-",
+	"Akamai-", "X-Varnish", "X-Haproxy-", "X-Traefik-", "X-Ngrok-", "X-Request-Start", "X-Scheme",
+}
 
 // refuse says why whoever asks may not see the page; nil when they may.
 //
@@ -47,8 +52,8 @@ func (p *Page) refuse(r *http.Request) *problem {
 
 // isLocal reports whether the request comes from this machine, and not through a proxy.
 func isLocal(r *http.Request) bool {
-	for _, name := range forwarding {
-		if r.Header.Get(name) != "" {
+	for name := range r.Header {
+		if slices.ContainsFunc(forwarding, func(beginning string) bool { return strings.HasPrefix(name, beginning) }) {
 			return false
 		}
 	}
