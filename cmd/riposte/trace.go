@@ -105,8 +105,9 @@ type traceFilter struct {
 	Route   []string      `placeholder:"NAME" help:"Turns of calls that came in on one of these routes."`
 	Release []string      `placeholder:"VERSION" help:"Turns of one of these versions of the service."`
 	Model   []string      `placeholder:"NAME" help:"Turns in which one of these models did the work of a stage."`
-	Verdict []string      `placeholder:"VERDICT" help:"Turns that were met, masked, over or failed; none for those that were not answered aloud."`
+	Verdict []string      `placeholder:"VERDICT" help:"Turns that were met, masked, over or failed; none for those without a verdict."`
 	Blame   []string      `placeholder:"STAGE" help:"Turns for which one of these stages is to blame: mic, stt, llm or tts."`
+	Origin  []string      `placeholder:"ORIGIN" help:"Turns that answer this: aloud, greeting, prompt, written or requested (by the client, with nothing new)."`
 	Status  []string      `placeholder:"STATUS" help:"Turns whose answer ended so: completed, cancelled or failed."`
 	Gap     time.Duration `placeholder:"DURATION" help:"Turns with a gap of at least this."`
 	Text    string        `placeholder:"WORDS" help:"Turns in which all of these words were said or answered; their beginnings suffice."`
@@ -125,7 +126,7 @@ func (f *traceFilter) filter(more []string, now time.Time) (store.Filter, error)
 		values []string
 	}{
 		{"since", one(f.Since)}, {"until", one(f.Until)}, {"call", one(f.Call)}, {"route", f.Route}, {"version", f.Release}, {"model", f.Model},
-		{"verdict", f.Verdict}, {"blame", f.Blame}, {"status", f.Status}, {"text", one(f.Text)},
+		{"verdict", f.Verdict}, {"blame", f.Blame}, {"origin", f.Origin}, {"status", f.Status}, {"text", one(f.Text)},
 	} {
 		if len(flag.values) == 0 {
 			continue

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"text/tabwriter"
 	"time"
@@ -48,12 +49,26 @@ func (c *traceDiffCmd) Run(ctx context.Context, k *kong.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := emptySides([2]string{c.A, c.B}, [2]int{both.A.Turns, both.B.Turns}); err != nil {
+		return err
+	}
 	if c.JSON {
 		return json.NewEncoder(k.Stdout).Encode(diffObject{
 			A: diffSide{a.String(), object.GroupOf(both.A)}, B: diffSide{b.String(), object.GroupOf(both.B)},
 		})
 	}
 	return showDiff(canvasOn(k.Stdout), c.A, c.B, both)
+}
+
+// emptySides reports the sets that have no turn, with which nothing can be compared.
+func emptySides(filters [2]string, turns [2]int) error {
+	var errs []error
+	for i, name := range []string{"A", "B"} {
+		if turns[i] == 0 {
+			errs = append(errs, fmt.Errorf("%s has no turn: %s (riposte trace stats --by=version, or =model or =route, prints what there is)", name, orAll(filters[i])))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // diffObject is a comparison as --json prints it.
@@ -69,7 +84,20 @@ type diffSide struct {
 
 // showDiff prints both sets, and by how much the second differs from the first.
 func showDiff(c canvas, a, b string, both store.Comparison) error {
-	fmt.Fprintf(c.out, "A  %s: %d turns\nB  %s: %d turns\n\n", orAll(a), both.A.Turns, orAll(b), both.B.Turns)
+	for _, side := range []struct {
+		name, filter string
+		of           store.Group
+	}{{"A", a, both.A}, {"B", b, both.B}} {
+		fmt.Fprintf(c.out, "%s  %s: %d turns with a verdict", side.name, orAll(side.filter), side.of.Judged())
+		if text := apart(side.of); text != "" {
+			fmt.Fprint(c.out, "; "+text)
+		}
+		if len(side.of.Plans) > 1 {
+			fmt.Fprint(c.out, "; budgets differ: "+budgets(side.of.Plans))
+		}
+		fmt.Fprintln(c.out)
+	}
+	fmt.Fprintln(c.out)
 	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "ms\t\tA\tB\tB - A\t\t")
 	row := func(name string, p, q store.Percentiles) {
@@ -94,10 +122,11 @@ func showDiff(c canvas, a, b string, both store.Comparison) error {
 	}
 	for _, v := range []budget.Verdict{budget.Met, budget.Masked, budget.Over, budget.Failed} {
 		diff := "-"
-		if both.A.Turns > 0 && both.B.Turns > 0 {
-			diff = fmt.Sprintf("%+.1f", 100*(float64(both.B.Verdicts[v])/float64(both.B.Turns)-float64(both.A.Verdicts[v])/float64(both.A.Turns)))
+		p, q := both.A.Judged(), both.B.Judged()
+		if p > 0 && q > 0 {
+			diff = fmt.Sprintf("%+.1f", 100*(float64(both.B.Verdicts[v])/float64(q)-float64(both.A.Verdicts[v])/float64(p)))
 		}
-		fmt.Fprintf(w, "%s\t\t%s\t%s\t%s\t\t\n", v, percent(both.A.Verdicts[v], both.A.Turns), percent(both.B.Verdicts[v], both.B.Turns), diff)
+		fmt.Fprintf(w, "%s\t\t%s\t%s\t%s\t\t\n", v, percent(both.A.Verdicts[v], p), percent(both.B.Verdicts[v], q), diff)
 	}
 	return w.Flush()
 }

@@ -73,7 +73,7 @@ func showRows(c canvas, page store.TurnPage) error {
 	for _, r := range page.Turns {
 		fmt.Fprintf(c.out, "%s  %s  %s %s %s %s  %s  %s  %s\n", r.At.Format(time.DateTime), c.in(bold, whole(r.Gap, r.Gap > 0, 5)),
 			took(r, budget.Mic, 4), took(r, budget.STT, 5), took(r, budget.LLM, 5), took(r, budget.TTS, 5),
-			c.in(verdictStyles[r.Verdict], pad(judged(r.Verdict, r.Blame), 11)), pad(r.ID, id), clip(r.Said, rest))
+			c.in(verdictStyles[r.Verdict], pad(judged(r.Verdict, r.Blame), 11)), pad(r.ID, id), clip(saidOf(r.Origin, r.Said), rest))
 	}
 	return showNext(c, page.Next)
 }

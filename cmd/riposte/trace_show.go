@@ -17,7 +17,7 @@ import (
 
 // traceShowCmd shows one turn, or one call.
 type traceShowCmd struct {
-	ID   string `arg:"" help:"A turn's ID, the beginning of one, CALL/NUMBER, or a call's ID."`
+	ID   string `arg:"" help:"A turn's ID, the beginning of one, CALL/NUMBER, or a call's ID. resp_ and sess_ may be left out."`
 	JSON bool   `name:"json" help:"Print JSON instead: one object for a turn, a list for a call."`
 	traceFile
 }
@@ -59,7 +59,7 @@ func (c *traceShowCmd) Run(ctx context.Context, k *kong.Context) error {
 	switch {
 	case !c.JSON:
 		return nil
-	case len(objects) == 1 && objects[0].Call != c.ID:
+	case len(objects) == 1 && bare(objects[0].Call) != bare(c.ID):
 		return json.NewEncoder(k.Stdout).Encode(objects[0])
 	}
 	return json.NewEncoder(k.Stdout).Encode(objects)
@@ -78,7 +78,7 @@ func (c *traceShowCmd) turns(ctx context.Context, s *store.Store) ([]trace.Turn,
 	call, err := s.Call(ctx, c.ID)
 	if other, ok := errors.AsType[*store.UnknownError](err); ok {
 		// Whichever kind of ID shares more of its beginning is what was meant.
-		if nearness(other, c.ID) > nearness(unknown, c.ID) {
+		if len(unknown.Nearest) == 0 || nearness(other, c.ID) > nearness(unknown, c.ID) {
 			return nil, other
 		}
 		return nil, unknown
@@ -98,12 +98,20 @@ func (c *traceShowCmd) turns(ctx context.Context, s *store.Store) ([]trace.Turn,
 	return turns, nil
 }
 
+// bare returns an ID without what all of its kind begin with.
+func bare(id string) string {
+	if _, rest, ok := strings.Cut(id, "_"); ok {
+		return rest
+	}
+	return id
+}
+
 // nearness returns how much of the beginning of id the nearest of others shares.
 func nearness(u *store.UnknownError, id string) int {
 	best := 0
 	for _, other := range u.Nearest {
 		n := 0
-		for n < len(id) && n < len(other) && id[n] == other[n] {
+		for a, b := bare(id), bare(other); n < len(a) && n < len(b) && a[n] == b[n]; {
 			n++
 		}
 		best = max(best, n)
@@ -124,7 +132,7 @@ func showTraced(c canvas, t trace.Turn, recorded bool) error {
 		about = append(about, r.SpeechEnd.Format("2006-01-02 15:04:05.000"))
 	}
 	fmt.Fprintln(c.out, c.in(bold, about[0])+c.in(faint, "  "+strings.Join(about[1:], " · ")))
-	paragraph(c, "said", orNothing(t.Said))
+	paragraph(c, "said", orNothing(saidOf(t.Origin, t.Said)))
 	paragraph(c, "answer", orNothing(t.Answer))
 	fmt.Fprintf(c.out, "  %-8s %s\n", "verdict", sentence(c, t))
 	if models := modelsOf(t); models != "" {
@@ -164,7 +172,9 @@ func paragraph(c canvas, name, text string) {
 func sentence(c canvas, t trace.Turn) string {
 	r := t.Report
 	text := judged(r.Verdict, r.Blame)
-	if r.Total > 0 {
+	if r.Total > 0 && r.Verdict == "" {
+		text = fmt.Sprintf("none, since nobody asked aloud; heard after %s", inMS(r.Total))
+	} else if r.Total > 0 {
 		diff := r.Total - r.Plan.Total()
 		how := fmt.Sprintf(", %s to spare", inMS(-diff))
 		if diff > 0 {

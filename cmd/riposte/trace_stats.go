@@ -4,12 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/alecthomas/kong"
 
 	"riposte/budget"
+	"riposte/budget/trace"
 	"riposte/budget/trace/object"
 	"riposte/budget/trace/store"
 )
@@ -71,20 +75,55 @@ func showStats(c canvas, groups []store.Group, split store.Split) error {
 			return err
 		}
 		v := g.Verdicts
-		_, err := fmt.Fprintf(c.out, "\n%d turns: met %d (%s), masked %d, over %d, failed %d, not answered aloud %d\n",
-			g.Turns, v[budget.Met], percent(v[budget.Met], g.Turns), v[budget.Masked], v[budget.Over], v[budget.Failed], v[store.NoVerdict])
-		return err
+		n := g.Judged()
+		fmt.Fprintf(c.out, "\n%d turns with a verdict: met %d (%s), masked %d, over %d, failed %d\n",
+			n, v[budget.Met], percent(v[budget.Met], n), v[budget.Masked], v[budget.Over], v[budget.Failed])
+		if text := apart(g); text != "" {
+			fmt.Fprintln(c.out, "besides them: "+text)
+		}
+		if len(g.Plans) > 1 {
+			fmt.Fprintf(c.out, "their budgets differ: %s\n", budgets(g.Plans))
+		}
+		return nil
 	}
-	fmt.Fprintln(w, "ms\tturns\tmet\tgap p50\tp90\tp95\tp99\tmic p50\tp95\tstt p50\tp95\tllm p50\tp95\ttts p50\tp95\t")
+	fmt.Fprintln(w, "ms\tjudged\tmet\tgap p50\tp90\tp95\tp99\tmic p50\tp95\tstt p50\tp95\tllm p50\tp95\ttts p50\tp95\t")
+	all := store.Group{Verdicts: map[budget.Verdict]int{}, Unasked: map[trace.Origin]int{}}
 	for _, g := range groups {
-		fmt.Fprintf(w, "%s\t%d\t%s\t%.0f\t%.0f\t%.0f\t%.0f\t", groupName(g, split), g.Turns, percent(g.Verdicts[budget.Met], g.Turns),
+		add(all.Unasked, g.Unasked)
+		add(all.Verdicts, g.Verdicts)
+		if g.Judged() == 0 {
+			continue
+		}
+		fmt.Fprintf(w, "%s\t%d\t%s\t%.0f\t%.0f\t%.0f\t%.0f\t", groupName(g, split), g.Judged(), percent(g.Verdicts[budget.Met], g.Judged()),
 			float(g.Gap.P50), float(g.Gap.P90), float(g.Gap.P95), float(g.Gap.P99))
 		for _, s := range budget.Stages {
 			fmt.Fprintf(w, "%.0f\t%.0f\t", float(g.Stages[s].P50), float(g.Stages[s].P95))
 		}
 		fmt.Fprintln(w)
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if text := apart(all); text != "" {
+		fmt.Fprintln(c.out, "\nbesides these turns, which have a verdict: "+text)
+	}
+	return nil
+}
+
+// add adds counts to others.
+func add[K comparable](to, counts map[K]int) {
+	for k, n := range counts {
+		to[k] += n
+	}
+}
+
+// budgets says what gaps might be, and of how many turns.
+func budgets(plans map[time.Duration]int) string {
+	var parts []string
+	for _, p := range slices.Sorted(maps.Keys(plans)) {
+		parts = append(parts, fmt.Sprintf("%s × %d", inMS(p), plans[p]))
+	}
+	return strings.Join(parts, ", ")
 }
 
 func showPercentiles(w *tabwriter.Writer, name string, p store.Percentiles, blamed string) {

@@ -64,6 +64,15 @@ func kept(t *testing.T) (path string, turns []trace.Turn) {
 	mute := &turns[41] // a turn that was interrupted before anything was heard
 	mute.ID, mute.Answer, mute.Status, mute.Reason = "resp_mute", "", "cancelled", "turn_detected"
 	mute.Report = budget.NewTurn(mute.Report.SpeechEnd).Report(budget.DefaultPlan)
+	hello := trace.Turn{
+		ID: "resp_hello", Call: turns[40].Call, Number: 11, Route: turns[40].Route, Version: turns[40].Version, Origin: trace.Greeting, Answer: "Hello.", Status: "completed",
+		Report: budget.Report{Plan: budget.DefaultPlan, SpeechEnd: turns[49].Report.SpeechEnd.Add(time.Second), Total: 83 * time.Millisecond},
+	}
+	wrote := hello
+	wrote.ID, wrote.Number, wrote.Origin, wrote.Said = "resp_wrote", 12, trace.Written, "How are you?"
+	wrote.Report.SpeechEnd = hello.Report.SpeechEnd.Add(time.Second)
+	turns[3].Report.Plan.LLM += 310 * time.Millisecond
+	turns = slices.Insert(turns, 50, hello, wrote)
 	if err := s.WriteTurns(t.Context(), turns...); err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +105,9 @@ func TestTracePrinted(t *testing.T) {
 		"stats_hour.json": {"stats", "--by=hour", "--json", "version=v1.5.0"},
 		"stats_nothing":   {"stats", "gap=1m"},
 		"diff":            {"diff", "version=v1.4.0", "version=v1.5.0"},
-		"diff_empty":      {"diff", "", "version=nothing"},
+		"show_greeting":   {"show", "hello"},
+		"show_written":    {"show", "resp_wrote"},
+		"ls_unasked":      {"ls", "origin=greeting,written"},
 		"diff.json":       {"diff", "--json", "version=v1.4.0", "version=v1.5.0"},
 		"export.csv":      {"export", "--format=csv", "--verdict=masked,none"},
 		"export_perfetto": {"export", "--format=perfetto", "--no-text", "zürich"},
@@ -146,6 +157,10 @@ func TestTraceRefused(t *testing.T) {
 		{path, []string{"ls", "--limit=0"}, "--limit is 0"},
 		{path, []string{"stats", "--by=colour"}, "--by must be one of"},
 		{path, []string{"diff", "colour=red", ""}, `there is no key "colour"`},
+		{path, []string{"diff", "version=v1", "version=v1.5.0"}, "A has no turn: version=v1 (riposte trace stats --by=version"},
+		{path, []string{"diff", "", "version=nothing"}, "B has no turn: version=nothing"},
+		{path, []string{"show", "slov"}, `there is no turn or call "slov"; the nearest is "resp_slow"`},
+		{path, []string{"ls", "gap>600"}, "filter: gap>600 is no filter: write gap=600ms for a gap of at least this"},
 		{path, []string{"export", "--format=pdf"}, "--format must be one of"},
 	} {
 		_, err := traced(t, tt.path, tt.args...)
@@ -204,7 +219,7 @@ func TestTraceOnTerminals(t *testing.T) {
 			if got := escapes.ReplaceAllString(coloured.String(), ""); got != plain.String() {
 				t.Fatalf("without its colours it is\n%s\nand not\n%s", got, plain.String())
 			}
-			if turn.Report.Total > 0 && !strings.Contains(coloured.String(), "\x1b[35m█") {
+			if turn.Report.Stages[budget.LLM] > 0 && !strings.Contains(coloured.String(), "\x1b[35m█") {
 				t.Fatalf("the model's bar has no colour:\n%s", coloured.String())
 			}
 			for line := range strings.Lines(plain.String()) {

@@ -19,6 +19,7 @@ type Call struct {
 	Kept     int            `json:"turns"`
 	Worst    float64        `json:"worst_gap_ms"`
 	Verdicts map[string]int `json:"verdicts"`
+	Unasked  map[string]int `json:"unasked"`
 }
 
 // CallsOf returns the objects of a page of a list, which are never null.
@@ -27,7 +28,7 @@ func CallsOf(page store.CallPage) []Call {
 	for _, c := range page.Calls {
 		call := Call{
 			ID: c.ID, Route: c.Route, Wire: c.Wire, Version: c.Version, Parent: c.Parent, Began: c.Began, Reason: c.Reason, Kept: c.Kept, Worst: Millis(c.Worst),
-			Verdicts: plain(c.Verdicts),
+			Verdicts: plain(c.Verdicts), Unasked: plain(c.Unasked),
 		}
 		if !c.Ended.IsZero() {
 			call.Ended = &c.Ended

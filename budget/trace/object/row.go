@@ -22,6 +22,7 @@ type Row struct {
 	Plan     float64            `json:"plan_ms"`
 	Gap      *float64           `json:"gap_ms"` // null where nothing was answered aloud.
 	Stages   map[string]float64 `json:"stages_ms"`
+	Origin   string             `json:"origin"` // Empty for what was said aloud.
 	Said     string             `json:"said"`
 	Answer   string             `json:"answer"`
 	Recorded bool               `json:"recorded"`
@@ -31,7 +32,7 @@ type Row struct {
 func RowOf(r store.Row) Row {
 	o := Row{
 		ID: r.ID, Call: r.Call, Number: r.Number, At: r.At, Route: r.Route, Version: r.Version, Models: plain(r.Models), Status: r.Status,
-		Verdict: string(r.Verdict), Blame: string(r.Blame), Plan: Millis(r.Plan), Stages: AllMillis(r.Stages), Said: r.Said, Answer: r.Answer, Recorded: r.Recorded,
+		Verdict: string(r.Verdict), Blame: string(r.Blame), Plan: Millis(r.Plan), Stages: AllMillis(r.Stages), Origin: string(r.Origin), Said: r.Said, Answer: r.Answer, Recorded: r.Recorded,
 	}
 	if r.Gap > 0 {
 		gap := Millis(r.Gap)
@@ -54,6 +55,6 @@ func rowOf(t trace.Turn, recorded bool) Row {
 	r := t.Report
 	return RowOf(store.Row{
 		ID: t.ID, Call: t.Call, Number: t.Number, At: r.SpeechEnd, Route: t.Route, Version: t.Version, Models: t.Models, Status: t.Status, Verdict: r.Verdict,
-		Blame: r.Blame, Plan: r.Plan.Total(), Gap: r.Total, Stages: r.Stages, Said: t.Said, Answer: t.Answer, Recorded: recorded,
+		Blame: r.Blame, Plan: r.Plan.Total(), Gap: r.Total, Stages: r.Stages, Origin: t.Origin, Said: t.Said, Answer: t.Answer, Recorded: recorded,
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strings"
 	"time"
 
 	"riposte/budget"
@@ -123,13 +124,21 @@ func (s *Store) calls(ctx context.Context, known map[int64]name, condition strin
 	return calls, ids, rows.Err()
 }
 
-// Call returns the call with this ID, or the only one whose ID begins with it. The error is an *UnknownError.
+// Call returns the call with this ID, or the only one whose ID begins with it; what all IDs begin with may be left out. The error is an
+// *UnknownError.
 func (s *Store) Call(ctx context.Context, id string) (trace.Call, error) {
 	known, err := s.byNumber(ctx)
 	if err != nil {
 		return trace.Call{}, err
 	}
-	calls, _, err := s.calls(ctx, known, "WHERE c.call >= ? AND c.call < ? ORDER BY c.call LIMIT 5", id, after(id))
+	beginning := func(id string) ([]trace.Call, error) {
+		calls, _, err := s.calls(ctx, known, "WHERE c.call >= ? AND c.call < ? ORDER BY c.call LIMIT 5", id, after(id))
+		return calls, err
+	}
+	calls, err := beginning(id)
+	if err == nil && len(calls) == 0 && !strings.HasPrefix(id, callPrefix) {
+		calls, err = beginning(callPrefix + id)
+	}
 	switch {
 	case err != nil:
 		return trace.Call{}, err
@@ -140,8 +149,8 @@ func (s *Store) Call(ctx context.Context, id string) (trace.Call, error) {
 	for _, c := range calls {
 		unknown.Nearest = append(unknown.Nearest, c.ID)
 	}
-	if len(calls) == 0 {
-		unknown.Nearest, err = s.nearest(ctx, "calls", "call", id)
+	if len(calls) == 0 && !strings.HasPrefix(id, turnPrefix) {
+		unknown.Nearest, err = s.nearest(ctx, "calls", "call", callPrefix, id)
 	}
 	if err != nil {
 		return trace.Call{}, err
@@ -149,9 +158,10 @@ func (s *Store) Call(ctx context.Context, id string) (trace.Call, error) {
 	return trace.Call{}, unknown
 }
 
-// nearest returns the ID in a table that shares the longest beginning with the given one: it is one of the two beside which
-// that would stand.
-func (s *Store) nearest(ctx context.Context, table, column, id string) ([]string, error) {
+// nearest returns the ID in a table that shares the longest beginning with the given one, behind the prefix that all of them have: it is one
+// of the two beside which that would stand. Where none shares anything there is none.
+func (s *Store) nearest(ctx context.Context, table, column, prefix, id string) ([]string, error) {
+	id = prefix + strings.TrimPrefix(id, prefix)
 	var near []string
 	for _, query := range []string{
 		fmt.Sprintf("SELECT %[2]s FROM %[1]s WHERE %[2]s < ? ORDER BY %[2]s DESC LIMIT 1", table, column),
@@ -169,7 +179,10 @@ func (s *Store) nearest(ctx context.Context, table, column, id string) ([]string
 	if len(near) == 2 && common(near[1], id) > common(near[0], id) {
 		near[0] = near[1]
 	}
-	return near[:min(len(near), 1)], nil
+	if len(near) == 0 || common(near[0], id) <= len(prefix) {
+		return nil, nil
+	}
+	return near[:1], nil
 }
 
 // common returns how many bytes the beginnings of two texts share.

@@ -144,6 +144,11 @@ func cutTerm(text string) (key string, values []string, rest string, err error) 
 	if end := strings.IndexFunc(text, func(r rune) bool { return r < 'a' || r > 'z' }); end > 0 && text[end] == '=' {
 		key, text = text[:end], text[end+1:]
 	}
+	if end := strings.IndexFunc(text, func(r rune) bool { return r < 'a' || r > 'z' }); key == "text" && end > 0 {
+		if err := otherOperator(text[:end], text[end:]); err != nil {
+			return "", nil, "", err
+		}
+	}
 	for {
 		value, left, err := cutValue(text, key == "text")
 		if err != nil {
@@ -158,6 +163,28 @@ func cutTerm(text string) (key string, values []string, rest string, err error) 
 		}
 		text = left[1:]
 	}
+}
+
+// otherOperator reports a word that is meant as a term, but has another operator than =.
+func otherOperator(key, rest string) error {
+	if !slices.Contains(strings.Fields(strings.ReplaceAll(filterKeys, ",", " ")), key) || key == "and" {
+		return nil
+	}
+	if end := strings.IndexFunc(rest, unicode.IsSpace); end >= 0 {
+		rest = rest[:end]
+	}
+	value := strings.TrimLeft(rest, "<>!~:=")
+	if value == "" || value == rest {
+		return nil
+	}
+	how := "write " + key + "=" + value
+	if key == "gap" {
+		if _, err := strconv.ParseFloat(value, 64); err == nil {
+			value += "ms"
+		}
+		how = "write gap=" + value + " for a gap of at least this"
+	}
+	return fmt.Errorf("filter: %s is no filter: %s (or quote it, if it is to be a word)", key+rest, how)
 }
 
 // cutValue cuts one value from text, which in words may hold commas.

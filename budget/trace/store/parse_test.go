@@ -32,6 +32,7 @@ var filterTexts = []struct {
 	{"gap=500ms weather", Filter{Gap: 500 * time.Millisecond, Text: "weather"}},
 	{`the "good weather," today,`, Filter{Text: "the good weather, today,"}},
 	{"x2=3", Filter{Text: "x2=3"}},
+	{`"gap>600" a>b since: now`, Filter{Text: "gap>600 a>b since: now"}},
 }
 
 func TestParseFilter(t *testing.T) {
@@ -60,6 +61,10 @@ func TestParseFilterRefused(t *testing.T) {
 		{"route=", "route has an empty value"},
 		{"route=a,", "route has an empty value"},
 		{"call=a,b", "call takes one value, not 2"},
+		{"gap>600", "gap>600 is no filter: write gap=600ms for a gap of at least this"},
+		{"tea gap>=1s", "write gap=1s for"},
+		{"verdict!=met", "verdict!=met is no filter: write verdict=met"},
+		{"route:sales", "write route=sales"},
 		{`"open`, "a quote is not closed"},
 	}
 	for _, tt := range tests {

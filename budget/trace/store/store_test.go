@@ -145,7 +145,14 @@ func TestUnknownTurn(t *testing.T) {
 	unknown("resp_abda", "resp_abd2")
 	unknown("resp_ab", "resp_abc1", "resp_abd2")
 	unknown("resp_same", "sess_a/3", "sess_b/1")
-	unknown("sess_b/7", "resp_same")
+	unknown("sess_b/7")
+	unknown("abc2", "resp_abc1") // by what is behind the prefix
+	unknown("ab", "resp_abc1", "resp_abd2")
+	for _, id := range []string{"abd2", "abc"} { // which may be left out
+		if turn, err := s.Turn(t.Context(), id); err != nil || turn.ID[5:8] != id[:3] {
+			t.Errorf("%s: got %q, %v", id, turn.ID, err)
+		}
+	}
 }
 
 func TestCalls(t *testing.T) {
@@ -204,8 +211,11 @@ func TestCalls(t *testing.T) {
 		t.Errorf("the second page is %v, %v", second, err)
 	}
 	var u *UnknownError
-	if _, err := s.Call(t.Context(), "sess_c"); !errors.As(err, &u) || len(u.Nearest) != 1 {
+	if _, err := s.Call(t.Context(), "sess_c"); !errors.As(err, &u) || len(u.Nearest) != 0 {
 		t.Errorf("the error for an unknown call is %v", err)
+	}
+	if c, err := s.Call(t.Context(), "b"); err != nil || c.ID != "sess_b" {
+		t.Errorf("call b without its prefix is %v, %v", c, err)
 	}
 	if c, err := s.Call(t.Context(), "sess_b"); err != nil || c.Wire != "webrtc" {
 		t.Errorf("call b is %v, %v", c, err)

@@ -119,8 +119,36 @@ func (s *Store) Sound(ctx context.Context, id string) (*trace.Sound, error) {
 	return &sound, nil
 }
 
+// prefixes of IDs on the wire, which may be left out.
+const (
+	turnPrefix = "resp_"
+	callPrefix = "sess_"
+)
+
 // find returns the row of a turn.
 func (s *Store) find(ctx context.Context, id string) (int64, error) {
+	row, err := s.findExactly(ctx, id)
+	unknown, ok := errors.AsType[*UnknownError](err)
+	if !ok || len(unknown.Nearest) > 0 || strings.HasPrefix(id, callPrefix) {
+		return row, err
+	}
+	if !strings.HasPrefix(id, turnPrefix) {
+		row, err = s.findExactly(ctx, turnPrefix+id)
+		if unknown, ok = errors.AsType[*UnknownError](err); !ok {
+			return row, err
+		}
+		unknown.ID = id
+	}
+	if len(unknown.Nearest) == 0 {
+		if unknown.Nearest, err = s.nearest(ctx, "bodies", "turn", turnPrefix, id); err != nil {
+			return 0, err
+		}
+	}
+	return 0, unknown
+}
+
+// findExactly returns the row of the turn with this ID, or of the only one whose ID begins with it. The error has several that do, or none.
+func (s *Store) findExactly(ctx context.Context, id string) (int64, error) {
 	if call, number, ok := cutNumber(id); ok {
 		var row int64
 		err := s.db.QueryRowContext(ctx, "SELECT t.id FROM turns t JOIN calls c ON c.id = t.call WHERE c.call = ? AND t.number = ?", call, number).Scan(&row)
@@ -160,11 +188,6 @@ func (s *Store) find(ctx context.Context, id string) (int64, error) {
 		unknown.Nearest = twins
 	case len(found) == 1:
 		return found[0], nil
-	case len(found) == 0:
-		rows.Close() // a connection less for the next question
-		if unknown.Nearest, err = s.nearest(ctx, "bodies", "turn", id); err != nil {
-			return 0, err
-		}
 	}
 	return 0, unknown
 }
