@@ -184,12 +184,12 @@ func TestValues(t *testing.T) {
 				}
 			}
 			gap := find(all["riposte_turn_gap_seconds"], "model=llama", "route=default").GetHistogram()
-			if gap.GetSampleCount() != 2 || math.Abs(gap.GetSampleSum()-2.6) > 1e-9 {
+			if gap.GetSampleCount() != 3 || math.Abs(gap.GetSampleSum()-3.3) > 1e-9 {
 				t.Errorf("gaps: %v", gap)
 			}
 			for _, b := range gap.GetBucket() {
-				if b.GetUpperBound() == 0.89 && b.GetCumulativeCount() != 1 {
-					t.Errorf("%d gaps are within the budget, want 1", b.GetCumulativeCount())
+				if b.GetUpperBound() == 0.89 && b.GetCumulativeCount() != 2 {
+					t.Errorf("%d gaps are within the budget, want 2", b.GetCumulativeCount())
 				}
 			}
 			if name == "protobuf" && (gap.GetSchema() != 3 || len(gap.GetPositiveSpan()) == 0) {

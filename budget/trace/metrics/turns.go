@@ -13,7 +13,7 @@ var kinds = []string{
 	trace.KindFault, trace.KindRedial, trace.KindTruncated, trace.KindEar,
 }
 
-// unanswered is the verdict of a turn that was not answered aloud.
+// unanswered is the verdict of a turn that has none: it was not answered aloud, or nobody asked aloud.
 const unanswered = "none"
 
 // CallBegan counts a call.
@@ -55,11 +55,13 @@ func (m *Metrics) TurnEnded(t trace.Turn) {
 		verdict = unanswered
 	}
 	m.turns.WithLabelValues(route, string(verdict), string(r.Blame)).Inc()
-	if r.Total > 0 && (verdict == budget.Met || verdict == budget.Masked || verdict == budget.Over) {
-		m.gap.WithLabelValues(route, model(budget.LLM)).Observe(r.Total.Seconds())
-	}
-	for s, took := range r.Stages {
-		m.stages.WithLabelValues(string(s), route, model(s)).Observe(took.Seconds())
+	if verdict != unanswered {
+		if r.Total > 0 {
+			m.gap.WithLabelValues(route, model(budget.LLM)).Observe(r.Total.Seconds())
+		}
+		for s, took := range r.Stages {
+			m.stages.WithLabelValues(string(s), route, model(s)).Observe(took.Seconds())
+		}
 	}
 	for _, a := range r.Actions {
 		m.actions.WithLabelValues(route, string(a.Stage), m.acts.of(string(a.Kind))).Inc()
