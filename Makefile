@@ -22,7 +22,10 @@ TEST_GPU                 = $(if $(filter none,$(GPU)),vulkan,$(GPU))
 VK_DRIVER_FILES         ?= $$(echo /usr/share/vulkan/icd.d/lvp_icd*.json)
 GGML_VK_VISIBLE_DEVICES ?= 0,0
 
-.PHONY: help run build native test test-gpu test-pure test-deploy vet fmt env clean
+# Where npm keeps what it has fetched.
+NPM_CACHE ?= $$(cd $${RIPOSTE_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/riposte} && pwd)/npm
+
+.PHONY: help run build native test test-gpu test-pure test-deploy test-clients vet fmt env clean
 
 help: ## List the targets.
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -49,6 +52,16 @@ test-gpu: ## Set up and test the language model on a GPU: a Vulkan one in softwa
 	@$(GO) run ./native/setup -gpu=$(TEST_GPU) -models=gpu
 	$(CGO) RIPOSTE_TEST_GPU=$(TEST_GPU) VK_DRIVER_FILES="$(VK_DRIVER_FILES)" GGML_VK_VISIBLE_DEVICES="$(GGML_VK_VISIBLE_DEVICES)" \
 		$(GO) test -race -count 1 -v -timeout 20m -run '^TestGPU' ./llm/llama
+
+test-clients: export RIPOSTE_TEST_MODELS = required
+test-clients: export RIPOSTE_TEST_CLIENTS = required
+test-clients: export OMP_WAIT_POLICY = passive
+test-clients: ## Set up and have other people's clients call the service: OpenAI's agents SDK in a browser. Needs npm.
+	@command -v npm >/dev/null || { echo "npm is missing (Debian: apt-get install --no-install-recommends npm)"; exit 1; }
+	@$(GO) run ./native/setup -gpu=$(GPU) -models=test
+	mkdir -p build/clients/agents && cp clients/agents/package.json clients/agents/package-lock.json build/clients/agents/
+	cd build/clients/agents && npm ci --cache "$(NPM_CACHE)" --ignore-scripts --no-audit --no-fund --loglevel=error
+	$(CGO) $(GO) test -race -count 1 -timeout 5m -run '^TestAgentsSDK$$' ./cmd/riposte
 
 vet: ## Check format and code.
 	@unformatted=$$(gofmt -l $$($(GO) list -f '{{.Dir}}' ./...)); \

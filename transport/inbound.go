@@ -80,6 +80,7 @@ type Heard struct {
 type Cancel struct {
 	Ref      string
 	Response string // Only this one, unless empty.
+	Maybe    bool   // Where there is none, that is no fault.
 }
 
 // Key is a key of a telephone that the caller has pressed.

@@ -132,9 +132,9 @@ func (c *call) silence(id string) (transport.Inbound, error) {
 		return nil, invalid("type", "invalid_value", "output_audio_buffer.clear is for WebRTC. Over WebSocket the sound is the client's once it was sent: send response.cancel, and drop it.")
 	}
 	if !c.answering.Load() {
-		return nil, nil // most often because a response.cancel went before it
+		return nil, nil // it has ended
 	}
-	return transport.Cancel{Ref: id}, nil
+	return transport.Cancel{Ref: id, Maybe: true}, nil // a response.cancel may have gone before it, of which the client is not told yet
 }
 
 // hears refuses a session in a language that the recogniser does not know.
