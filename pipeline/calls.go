@@ -36,14 +36,14 @@ func (h *history) newCall(it transport.Item) (*call, error) {
 	case it.Role == llm.ToolRole:
 		c := h.callOf(it.Call.ID)
 		if c == nil {
-			return nil, fmt.Errorf("there is no call %q in the conversation that this could be the result of", it.Call.ID)
+			return nil, wrongPart(transport.PartCall, "there is no call %q in the conversation that this could be the result of", it.Call.ID)
 		}
 		if c.result != "" {
-			return nil, fmt.Errorf("the call %q has its result already, the item %q", it.Call.ID, c.result)
+			return nil, wrongPart(transport.PartCall, "the call %q has its result already, the item %q", it.Call.ID, c.result)
 		}
 		return c, nil
 	case h.callOf(it.Call.ID) != nil:
-		return nil, fmt.Errorf("the call %q is already in the conversation", it.Call.ID)
+		return nil, wrongPart(transport.PartCall, "the call %q is already in the conversation", it.Call.ID)
 	}
 	return &call{ToolCall: *it.Call, made: time.Now()}, nil
 }

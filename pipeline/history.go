@@ -117,7 +117,7 @@ func (h *history) tell(id string) (previous string) {
 // insert puts an entry behind the item named after.
 func (h *history) insert(e *entry, after string) (previous string, err error) {
 	if h.find(e.id) != nil {
-		return "", fmt.Errorf("item %q is already in the conversation", e.id)
+		return "", wrongPart(transport.PartItem, "item %q is already in the conversation", e.id)
 	}
 	at := len(h.items)
 	switch after {
@@ -127,7 +127,7 @@ func (h *history) insert(e *entry, after string) (previous string, err error) {
 	default:
 		i := slices.IndexFunc(h.items, func(e *entry) bool { return e.id == after })
 		if i < 0 {
-			return "", fmt.Errorf("previous item %q: %w", after, errNoItem)
+			return "", wrongPart(transport.PartAfter, "previous item %q: %w", after, errNoItem)
 		}
 		at = i + 1
 	}

@@ -18,7 +18,7 @@ var errInUse = errors.New("the answer that it is part of is still being given: s
 func (l *listener) look(in transport.Look) error {
 	found, answer, ok := l.history.look(in.Item)
 	if !ok {
-		return l.fault(in.Ref, "item_retrieve_invalid_item_id", fmt.Sprintf("item %q: %v", in.Item, errNoItem))
+		return l.noItem(in.Ref, "item_retrieve_invalid_item_id", fmt.Errorf("item %q: %w", in.Item, errNoItem))
 	}
 	found.Open = l.gives(answer) && found.Item.Call == nil
 	if found.Open {
@@ -32,7 +32,7 @@ func (l *listener) remove(in transport.Remove) error {
 	removed, err := l.history.discard(in.Item, l.gives)
 	switch {
 	case errors.Is(err, errNoItem):
-		return l.fault(in.Ref, "item_delete_invalid_item_id", err.Error())
+		return l.noItem(in.Ref, "item_delete_invalid_item_id", err)
 	case err != nil:
 		return l.fault(in.Ref, "invalid_value", err.Error())
 	}

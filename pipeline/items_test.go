@@ -29,6 +29,10 @@ func TestLook(t *testing.T) {
 		l.in <- transport.Look{Ref: "a", Item: answer}
 		l.in <- transport.Remove{Ref: "late", Item: question}
 		l.in <- transport.Look{Ref: "gone", Item: question}
+		l.in <- transport.Add{Ref: "after", Item: transport.Item{After: question, Role: llm.User, Text: "x"}}
+		l.in <- transport.Add{Ref: "twice", Item: transport.Item{ID: answer, Role: llm.User, Text: "x"}}
+		l.in <- transport.Add{Ref: "result", Item: transport.Item{Role: llm.ToolRole, Text: "x", Call: &llm.ToolCall{ID: "c"}}}
+		l.in <- transport.Truncate{Ref: "cut", Item: question}
 		time.Sleep(100 * ms)
 
 		found := told[transport.Found](l)
@@ -42,9 +46,12 @@ func TestLook(t *testing.T) {
 		}
 		var faults []string
 		for _, f := range told[transport.Fault](l) {
-			faults = append(faults, f.Ref+" "+f.Code)
+			faults = append(faults, f.Ref+" "+f.Code+" "+string(f.Part))
 		}
-		if diff := cmp.Diff([]string{"x item_retrieve_invalid_item_id", "early invalid_value", "gone item_retrieve_invalid_item_id"}, faults); diff != "" {
+		if diff := cmp.Diff([]string{
+			"x item_retrieve_invalid_item_id item", "early invalid_value ", "gone item_retrieve_invalid_item_id item",
+			"after invalid_value after", "twice invalid_value item", "result invalid_value call", "cut item_truncate_invalid_item_id item",
+		}, faults); diff != "" {
 			t.Errorf("faults (-want +got):\n%s", diff)
 		}
 		if removed := told[transport.Removed](l); len(removed) != 1 || removed[0].Item != question {

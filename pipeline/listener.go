@@ -224,7 +224,8 @@ func (l *listener) add(in transport.Add) error {
 	}
 	previous, err := l.history.add(in.Item)
 	if err != nil {
-		return l.fault(in.Ref, "invalid_value", err.Error())
+		wrong, _ := errors.AsType[*partError](err)
+		return l.Call.Send(l.ctx, transport.Fault{Ref: in.Ref, Part: wrong.named(), Code: "invalid_value", Message: err.Error()})
 	}
 	l.results = l.results || in.Item.Role == llm.ToolRole
 	return l.Call.Send(l.ctx, transport.Added{Item: in.Item, Previous: previous})
@@ -240,7 +241,7 @@ func (l *listener) truncate(in transport.Truncate) error {
 	}
 	switch err := l.history.truncate(in.Item, in.Heard); {
 	case errors.Is(err, errNoItem):
-		return l.fault(in.Ref, "item_truncate_invalid_item_id", err.Error())
+		return l.noItem(in.Ref, "item_truncate_invalid_item_id", err)
 	case err != nil:
 		return l.fault(in.Ref, "invalid_value", err.Error())
 	}
@@ -285,6 +286,11 @@ func (l *listener) handOver(manual bool) error {
 		l.carries = true
 	}
 	return l.free()
+}
+
+// noItem tells the caller's side that there is no such item.
+func (l *listener) noItem(ref, code string, err error) error {
+	return l.Call.Send(l.ctx, transport.Fault{Ref: ref, Part: transport.PartItem, Code: code, Message: err.Error()})
 }
 
 func (l *listener) fault(ref, code, message string) error {

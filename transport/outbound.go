@@ -163,11 +163,22 @@ type Guesses struct {
 
 // Fault tells of something that went wrong with the call or with one thing that the caller did.
 type Fault struct {
-	Ref     string // What the caller did, if that was it.
+	Ref     string // What the caller did, if that was it,
+	Part    Part   // and what of that it is about; empty for all of it.
 	Code    string // For programs, such as "input_audio_buffer_commit_empty".
 	Message string // For people: what is wrong and how to mend it.
 	Ours    bool   // It is not the caller's doing.
 }
+
+// Part is a part of what the caller's side has sent.
+type Part string
+
+// The parts that can be wrong of what is taken otherwise.
+const (
+	PartItem  Part = "item"  // The ID of an item that is there, or is to be.
+	PartAfter Part = "after" // The ID of the item behind which another one is to be.
+	PartCall  Part = "call"  // The ID of a call.
+)
 
 func (SpeechStarted) isOutbound()       {}
 func (SpeechStopped) isOutbound()       {}

@@ -58,3 +58,18 @@ func TestRetrieved(t *testing.T) {
 		})
 	}
 }
+
+// What the pipeline finds wrong is told with the field that it is about.
+func TestFaultParam(t *testing.T) {
+	for want, f := range map[string]transport.Fault{
+		"previous_item_id": {Code: "invalid_value", Part: transport.PartAfter},
+		"item.call_id":     {Code: "invalid_value", Part: transport.PartCall},
+		"item.id":          {Code: "invalid_value", Part: transport.PartItem},
+		"item_id":          {Code: "item_delete_invalid_item_id", Part: transport.PartItem},
+		"":                 {Code: "too_many_turns"},
+	} {
+		if got := param(f); got != want {
+			t.Errorf("%+v is about %q, want %q", f, got, want)
+		}
+	}
+}

@@ -166,7 +166,22 @@ func (c *call) fault(ctx context.Context, f transport.Fault) error {
 	if f.Ours {
 		kind = "server_error"
 	}
-	return c.sendError(ctx, kind, f.Code, f.Message, "", f.Ref)
+	return c.sendError(ctx, kind, f.Code, f.Message, param(f), f.Ref)
+}
+
+// param is the field that a fault is about: an item is named by one field where it is to be added, and by another where it is there.
+func param(f transport.Fault) string {
+	switch {
+	case f.Part == transport.PartAfter:
+		return "previous_item_id"
+	case f.Part == transport.PartCall:
+		return "item.call_id"
+	case f.Part == transport.PartItem && f.Code == "invalid_value":
+		return "item.id"
+	case f.Part == transport.PartItem:
+		return "item_id"
+	}
+	return ""
 }
 
 func (c *call) sendError(ctx context.Context, kind, code, message, param, ref string) error {
