@@ -18,8 +18,9 @@ const (
 	// underway is how long after an answer has left the server sound of it may still come: it lies in the jitter buffer, or was delayed.
 	underway = 200 * time.Millisecond
 	// between is how long at least nothing is sent between one answer and the next.
-	between = 500 * time.Millisecond
-	// mostUnknown is how much sound is kept that is of no answer that is known: silence, which some servers send all the time.
+	between = time.Second
+	// mostUnknown is how much silence is kept that is of no answer that is known: some servers send it all the time. Where something is to
+	// be heard in it, an event is late, which may take seconds where packets are lost: it is sent again and again, and the others wait.
 	mostUnknown = 2 * time.Second
 )
 
@@ -29,7 +30,7 @@ func (l *ledger) sounds(s sound, now time.Time) error {
 	switch over := t.of == nil || !t.unknown && t.of.over(s.at); {
 	case t.next != nil && (over || s.apart > 0 || !t.of.sounding):
 		t.of, t.next, t.unknown = t.next, nil, false
-	case over, !t.unknown && !t.of.sounding && s.apart > between, t.unknown && (s.apart > between || t.of.sound.Duration(l.format.Rate()) > mostUnknown):
+	case over, !t.unknown && !t.of.sounding && s.apart > between, t.unknown && (s.apart > between || l.idle(t.of)):
 		t.of, t.unknown = &response{}, true
 	}
 	if !t.unknown {
@@ -42,6 +43,15 @@ func (l *ledger) sounds(s sound, now time.Time) error {
 		}
 	}
 	return l.add(t.of, s.pcm, s.at)
+}
+
+// idle returns whether so much of a response has come, in which nothing is to be heard, that it is none.
+func (l *ledger) idle(r *response) bool {
+	if r.sound.Duration(l.format.Rate()) <= mostUnknown {
+		return false
+	}
+	_, ok := r.audible(l.format.Rate())
+	return !ok
 }
 
 // starts notes that the sound of an answer begins to leave the server. What is played already and is of no other is of that one.
