@@ -13,7 +13,8 @@ import (
 type keeper interface {
 	writeAll(context.Context, []entry) error
 	Prune(context.Context, Limits, time.Time) (more bool, err error)
-	replaced() bool // Whether what is at its path is not what was opened.
+	beat(context.Context, time.Time) error // Says that the service is there, and ends the calls of those that are not.
+	replaced() bool                        // Whether what is at its path is not what was opened.
 	Close() error
 }
 
@@ -28,7 +29,7 @@ const (
 	often = time.Minute
 	// pause lets others at the file while much is removed.
 	pause = 20 * time.Millisecond
-	// pulse is how often it looks whether the file is still there while nothing is to be written.
+	// pulse is how often it says that the service is there, and looks whether the file still is while nothing is to be written.
 	pulse = 15 * time.Second
 )
 
@@ -45,7 +46,7 @@ func (r *Recorder) run() {
 	defer prune.Stop()
 	failing := false
 	for {
-		closing, due := false, false
+		closing, due, beat := false, false, false
 		select {
 		case <-r.wake:
 			r.rest(linger)
@@ -53,6 +54,7 @@ func (r *Recorder) run() {
 			r.tell()
 			continue
 		case <-alive.C:
+			beat = true
 		case <-prune.C:
 			due = true
 		case <-r.closing:
@@ -66,6 +68,10 @@ func (r *Recorder) run() {
 		var err error
 		if k == nil {
 			k, err = r.reopen()
+			beat = true
+		}
+		if err == nil && beat {
+			err = k.beat(r.ctx, time.Now())
 		}
 		if err == nil {
 			err = r.flush(k)

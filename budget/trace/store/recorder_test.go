@@ -60,6 +60,7 @@ func (d *disk) writeAll(_ context.Context, entries []entry) error {
 }
 
 func (d *disk) Prune(context.Context, Limits, time.Time) (bool, error) { return false, nil }
+func (d *disk) beat(context.Context, time.Time) error                  { return nil }
 func (d *disk) replaced() bool                                         { return false }
 func (d *disk) Close() error                                           { return nil }
 

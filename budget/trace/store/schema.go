@@ -10,7 +10,7 @@ import (
 
 // migrations bring a file from each version to the next. The version of a file is how many have been done; it stands in
 // user_version. What is released is never changed, only added to.
-var migrations = [...]string{first, second, third}
+var migrations = [...]string{first, second, third, services}
 
 // first lays the tables out. What is scanned by the hundred thousand is narrow (turns: some 80 bytes a turn), and what is read one at a time
 // is apart (bodies).

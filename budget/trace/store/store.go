@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -31,11 +32,13 @@ type Store struct {
 	opened    os.FileInfo // What was at path when a store that may write was opened.
 	db        *sql.DB
 	connector *connector
+	service   int64 // Whose calls it keeps: a number at random, for each time that a file is opened to be written.
 
 	write  sync.Mutex // Held by whoever writes: one transaction at a time.
 	names  names      // Under write.
 	packer packer     // Under write.
 	spare  int        // Under write. How many more turns may come before it is looked whether some are to be put into blocks.
+	seen   bool       // Under write. Whether this service has said that it is there.
 
 	shrinking bool // Under write. The bytes were over their limit, and are not yet well below it.
 }
@@ -68,7 +71,7 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.opened = opened
+	s.opened, s.service = opened, rand.Int64()
 	if err := s.migrate(ctx); err != nil {
 		s.db.Close()
 		return nil, fmt.Errorf("opening the traces in %s: %w", path, err)

@@ -47,12 +47,14 @@ func (s *Store) WriteTurns(ctx context.Context, turns ...trace.Turn) error {
 func (s *Store) writeAll(ctx context.Context, entries []entry) (err error) {
 	s.write.Lock()
 	defer s.write.Unlock()
+	present := s.seen
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("keeping traces: %w", err)
 	}
 	defer func() {
 		if err != nil {
+			s.seen = present
 			s.names = nil // some of them may have been kept in this transaction
 			err = undo(tx, err)
 		}
@@ -60,9 +62,14 @@ func (s *Store) writeAll(ctx context.Context, entries []entry) (err error) {
 	if s.names == nil {
 		s.names = names{}
 	}
+	if !s.seen { // before its first call is there
+		if err = s.present(ctx, tx, time.Now()); err != nil {
+			return fmt.Errorf("keeping the state of the service: %w", err)
+		}
+	}
 	// The index of words wants its rows in their order.
 	ordered := slices.SortedStableFunc(slices.Values(entries), func(a, b entry) int { return a.when().Compare(b.when()) })
-	w := writer{ctx: ctx, tx: tx, names: s.names, packer: &s.packer, calls: map[string]int64{}}
+	w := writer{ctx: ctx, tx: tx, names: s.names, service: s.service, packer: &s.packer, calls: map[string]int64{}}
 	defer w.close()
 	if w.packed, err = packed(ctx, tx, math.MaxInt64); err != nil {
 		return fmt.Errorf("keeping traces: %w", err)

@@ -13,13 +13,14 @@ import (
 
 // writer writes within one transaction.
 type writer struct {
-	ctx    context.Context
-	tx     *sql.Tx
-	names  names
-	packer *packer
-	calls  map[string]int64 // Rows of calls, by their IDs.
-	packed int64            // The last row of a turn that is in a block,
-	late   []int64          // and those that came or changed up to there.
+	ctx     context.Context
+	tx      *sql.Tx
+	names   names
+	service int64
+	packer  *packer
+	calls   map[string]int64 // Rows of calls, by their IDs.
+	packed  int64            // The last row of a turn that is in a block,
+	late    []int64          // and those that came or changed up to there.
 
 	statements map[string]*sql.Stmt // Prepared ones, by their text.
 }
@@ -94,10 +95,10 @@ func (w *writer) call(e entry) (int64, error) {
 		ended = c.Ended.UnixMicro()
 	}
 	// What ends does not begin again, in whichever order the two are told.
-	err = w.exec(`INSERT INTO calls (id, call, route, wire, version, reason, parent, ended, turns) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+	err = w.exec(`INSERT INTO calls (id, call, route, wire, version, reason, parent, ended, turns, service) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (call) DO UPDATE SET route = excluded.route, wire = excluded.wire, version = excluded.version,
-			reason = ifnull(excluded.reason, reason), parent = excluded.parent, ended = ifnull(excluded.ended, ended), turns = max(turns, excluded.turns)`,
-		append(args, sql.NullString{String: c.Parent, Valid: c.Parent != ""}, ended, c.Turns)...)
+			reason = ifnull(excluded.reason, reason), parent = excluded.parent, ended = ifnull(excluded.ended, ended), turns = max(turns, excluded.turns), service = excluded.service`,
+		append(args, sql.NullString{String: c.Parent, Valid: c.Parent != ""}, ended, c.Turns, w.service)...)
 	if err != nil {
 		return 0, fmt.Errorf("keeping call %s: %w", c.ID, err)
 	}
