@@ -13,7 +13,10 @@ import (
 
 // turns lists turns.
 func (p *Page) turns(ctx context.Context, r *http.Request, s *store.Store) (any, error) {
-	q := r.URL.Query()
+	q, err := paramsOf(r, and("from", "limit")...)
+	if err != nil {
+		return nil, err
+	}
 	f, err := filterOf(q, "", p.Now())
 	if err != nil {
 		return nil, err
@@ -31,7 +34,10 @@ func (p *Page) turns(ctx context.Context, r *http.Request, s *store.Store) (any,
 
 // calls lists calls.
 func (p *Page) calls(ctx context.Context, r *http.Request, s *store.Store) (any, error) {
-	q := r.URL.Query()
+	q, err := paramsOf(r, and("from", "limit")...)
+	if err != nil {
+		return nil, err
+	}
 	f, err := filterOf(q, "", p.Now())
 	if err != nil {
 		return nil, err
@@ -75,7 +81,11 @@ func (p *Page) turn(ctx context.Context, r *http.Request, s *store.Store) (any, 
 
 // idOf reads which turn is meant.
 func idOf(r *http.Request) (string, error) {
-	id := r.URL.Query().Get("id")
+	q, err := paramsOf(r, "id")
+	if err != nil {
+		return "", err
+	}
+	id := q.Get("id")
 	if id == "" {
 		return "", &problem{http.StatusBadRequest, "no_id", "Which turn? Say it with id=, as lists do."}
 	}
@@ -87,7 +97,10 @@ const mostSiblings = 500
 
 // stats returns percentiles, and by what budget they are judged.
 func (p *Page) stats(ctx context.Context, r *http.Request, s *store.Store) (any, error) {
-	q := r.URL.Query()
+	q, err := paramsOf(r, and("by", "every")...)
+	if err != nil {
+		return nil, err
+	}
 	f, err := filterOf(q, "", p.Now())
 	if err != nil {
 		return nil, err
@@ -132,7 +145,17 @@ func dimensionOf(text string) (store.Dimension, error) {
 
 // compare returns two sets side by side: those that the parameters with a. and those that the parameters with b. choose.
 func (p *Page) compare(ctx context.Context, r *http.Request, s *store.Store) (any, error) {
-	q, now := r.URL.Query(), p.Now()
+	var sides []string
+	for _, side := range []string{"a.", "b."} {
+		for _, key := range filterKeys {
+			sides = append(sides, side+key)
+		}
+	}
+	q, err := paramsOf(r, sides...)
+	if err != nil {
+		return nil, err
+	}
+	now := p.Now()
 	a, err := filterOf(q, "a.", now)
 	if err != nil {
 		return nil, err
@@ -149,7 +172,10 @@ func (p *Page) compare(ctx context.Context, r *http.Request, s *store.Store) (an
 }
 
 // names returns what filters can name, and what the page can do.
-func (p *Page) names(ctx context.Context, _ *http.Request, s *store.Store) (any, error) {
+func (p *Page) names(ctx context.Context, r *http.Request, s *store.Store) (any, error) {
+	if _, err := paramsOf(r); err != nil {
+		return nil, err
+	}
 	n, err := s.Names(ctx)
 	if err != nil {
 		return nil, err

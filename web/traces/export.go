@@ -26,7 +26,11 @@ const longest = 2 * time.Minute
 func (p *Page) export(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), longest)
 	defer cancel()
-	q := r.URL.Query()
+	q, err := paramsOf(r, and("format", "words")...)
+	if err != nil {
+		p.fail(w, r, err)
+		return
+	}
 	format := q.Get("format")
 	if p.Export == nil || !slices.Contains(formats[:], format) {
 		p.fail(w, r, &problem{http.StatusBadRequest, "bad_format", "The parameter format is " + format + ": it must be " + strings.Join(formats[:], ", ") + "."})

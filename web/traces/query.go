@@ -2,8 +2,10 @@ package traces
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,6 +28,28 @@ const (
 
 // filterKeys are the parameters that choose turns; those of lists may be given several times.
 var filterKeys = []string{"since", "until", "call", "route", "version", "model", "verdict", "blame", "status", "gap", "text"}
+
+// paramsOf reads the parameters of an address. All of them must be among the known: one that is mistyped would choose all turns.
+func paramsOf(r *http.Request, known ...string) (url.Values, error) {
+	q, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, &problem{http.StatusBadRequest, "bad_query", sentence(err.Error()) + " In values, write %3B for a semicolon, %26 for an ampersand and %25 for a percent sign."}
+	}
+	for _, key := range slices.Sorted(maps.Keys(q)) {
+		if slices.Contains(known, key) {
+			continue
+		}
+		there := "There are none here."
+		if len(known) > 0 {
+			there = "There are " + strings.Join(known, ", ") + "."
+		}
+		return nil, &problem{http.StatusBadRequest, "unknown_parameter", fmt.Sprintf("There is no parameter %.60q. %s", key, there)}
+	}
+	return q, nil
+}
+
+// and returns the parameters that choose turns, and more.
+func and(more ...string) []string { return append(slices.Clone(filterKeys), more...) }
 
 // filterOf reads a filter from the parameters whose names begin with prefix.
 func filterOf(q url.Values, prefix string, now time.Time) (store.Filter, error) {

@@ -27,6 +27,9 @@ func ParseFilter(text string, now time.Time) (Filter, error) {
 	for {
 		text = strings.TrimLeftFunc(text, unicode.IsSpace)
 		if text == "" {
+			if f.Text != "" && f.match() == "" {
+				return Filter{}, fmt.Errorf("filter: text is %q: it must have a letter or a digit in it, since words are looked for", f.Text)
+			}
 			return f, nil
 		}
 		key, values, rest, err := cutTerm(text)

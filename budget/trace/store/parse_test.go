@@ -1,6 +1,7 @@
 package store
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 
 	"riposte/budget"
 	"riposte/budget/trace"
+	"riposte/budget/trace/sample"
 )
 
 // noon is when the tests are.
@@ -92,4 +94,30 @@ func FuzzParseFilter(f *testing.F) {
 			t.Fatalf("%q is written as %q, which means something else: -first +again\n%s", text, filter, diff)
 		}
 	})
+}
+
+// A text in which there is no word is refused, and takes nothing where a filter has it nevertheless; what has a word besides is looked for.
+func TestNoWord(t *testing.T) {
+	s := filled(t, sample.New(1, noon).Turns(20))
+	for _, text := range []string{"💩", `"`, "*", "-", "\x00", "\u0301", "- * !"} {
+		if f, err := ParseFilter("text="+strconv.Quote(text), noon); err == nil || !strings.Contains(err.Error(), "a letter or a digit") {
+			t.Errorf("%q is read as %v, %v", text, f, err)
+		}
+		page, err := s.Turns(t.Context(), Filter{Text: text}, 0, 10)
+		if err != nil || len(page.Turns) > 0 {
+			t.Errorf("%q takes %d turns, %v", text, len(page.Turns), err)
+		}
+		groups, err := s.Stats(t.Context(), Filter{Text: text}, Split{})
+		if err != nil || len(groups) > 0 && groups[0].Turns > 0 {
+			t.Errorf("%q takes turns into statistics: %v, %v", text, groups, err)
+		}
+		calls, err := s.Calls(t.Context(), Filter{Text: text}, 0, 10)
+		if err != nil || len(calls.Calls) > 0 {
+			t.Errorf("%q takes %d calls, %v", text, len(calls.Calls), err)
+		}
+	}
+	f, err := ParseFilter("the - *", noon)
+	if err != nil || f.match() != `"the"*` {
+		t.Errorf("it is looked for %s, %v", f.match(), err)
+	}
 }

@@ -60,8 +60,10 @@ func (s *Store) sieve(ctx context.Context, tx *sql.Tx, f Filter, known map[int64
 		v.calls = map[int64]bool{}
 		err = s.each(ctx, tx, func(id int64) { v.calls[id] = true }, "SELECT gather(?, id) FROM calls WHERE call >= ? AND call < ?", f.Call, after(f.Call))
 	}
-	if match := f.match(); match != "" && err == nil {
+	if f.Text != "" {
 		v.words = []int64{}
+	}
+	if match := f.match(); match != "" && err == nil {
 		err = s.each(ctx, tx, func(id int64) { v.words = append(v.words, id) },
 			"SELECT gather(?, rowid) FROM words WHERE words MATCH ? AND rowid >= ? AND rowid < ?", match, v.since, v.before)
 		if !slices.IsSorted(v.words) { // they come in the order of rows

@@ -65,7 +65,9 @@ func (f Filter) turns(known map[int64]name) *where {
 	if f.Gap > 0 {
 		w.and("t.gap >= ?", f.Gap.Microseconds())
 	}
-	w.match = f.match()
+	if w.match = f.match(); w.match == "" && f.Text != "" {
+		w.and("0") // no word is like that
+	}
 	return w
 }
 
@@ -135,9 +137,12 @@ func numbersOf(known map[int64]name, k kind, wanted []string) (ids []int64, none
 	return ids, none
 }
 
-// match returns the query for the index of words: all of them, each the beginning of a word.
+// match returns the query for the index of words: all of them, each the beginning of a word. It is empty where there is no word in the text.
 func (f Filter) match() string {
 	words := strings.FieldsFunc(f.Text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) })
+	words = slices.DeleteFunc(words, func(word string) bool { // marks alone are no word
+		return !strings.ContainsFunc(word, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) })
+	})
 	for i, word := range words {
 		words[i] = `"` + word + `"*`
 	}
