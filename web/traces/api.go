@@ -105,7 +105,7 @@ func (p *Page) stats(ctx context.Context, r *http.Request, s *store.Store) (any,
 	if err != nil {
 		return nil, err
 	}
-	out := statsObject{Groups: []object.Group{}, Plan: object.SharesOf(p.Plan)}
+	out := statsObject{Groups: []object.Group{}}
 	var first, last time.Time
 	if q.Get("every") != "all" {
 		if first, last, err = s.Span(ctx, f); err != nil {
@@ -131,7 +131,8 @@ func (p *Page) stats(ctx context.Context, r *http.Request, s *store.Store) (any,
 	for _, g := range groups {
 		out.Groups = append(out.Groups, object.GroupOf(g))
 	}
-	return out, nil
+	out.budgetsObject, err = p.budgets(ctx, s, []store.Filter{f}, out.Groups...)
+	return out, err
 }
 
 // dimensionOf reads what statistics are told apart by.
@@ -168,7 +169,9 @@ func (p *Page) compare(ctx context.Context, r *http.Request, s *store.Store) (an
 	if err != nil {
 		return nil, err
 	}
-	return comparisonObject{A: object.GroupOf(c.A), B: object.GroupOf(c.B), Plan: object.SharesOf(p.Plan)}, nil
+	out := comparisonObject{A: object.GroupOf(c.A), B: object.GroupOf(c.B)}
+	out.budgetsObject, err = p.budgets(ctx, s, []store.Filter{a, b}, out.A, out.B)
+	return out, err
 }
 
 // names returns what filters can name, and what the page can do.

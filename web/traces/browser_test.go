@@ -127,7 +127,7 @@ func TestBrowser(t *testing.T) {
 		b.Is("typing keeps the focus", "document.activeElement.name === 'text'")
 		rows := browsertest.Ask[string](b, "[...document.querySelectorAll('.turns tr[data-id]')].map((r) => r.dataset.id).join()")
 		address := strings.TrimPrefix(browsertest.Ask[string](b, "location.href"), b.Base)
-		b.Open(address, "document.querySelectorAll('.turns tr[data-id]').length && document.querySelector('select[name=verdict]').value === 'over'")
+		b.Open(address, "document.querySelectorAll('.turns tr[data-id]').length && document.querySelector('select[name=verdict]').value === 'over' && document.querySelector('#exports a')")
 		b.Is("the address says all", fmt.Sprintf("document.querySelector('input[name=text]').value === 'table window' && [...document.querySelectorAll('.turns tr[data-id]')].map((r) => r.dataset.id).join() === %q", rows))
 		b.Is("exports have the filter", "document.querySelectorAll('#exports a').length === 3 && [...document.querySelectorAll('#exports a')].every((a) => a.href.includes('verdict=over') && a.href.includes('text=table'))")
 		b.Open("/traces?text=zzzz", "document.querySelector('.note h2')")

@@ -56,12 +56,13 @@ type siblingObject struct {
 	Plan    float64            `json:"plan_ms"`
 	Gap     float64            `json:"gap_ms"`
 	Stages  map[string]float64 `json:"stages_ms"`
+	Origin  string             `json:"origin"`
 	Said    string             `json:"said"`
 }
 
 func siblingOf(t trace.Turn) siblingObject {
 	r := t.Report
-	return siblingObject{t.ID, t.Number, string(r.Verdict), string(r.Blame), object.Millis(r.Plan.Total()), object.Millis(r.Total), object.AllMillis(r.Stages), t.Said}
+	return siblingObject{t.ID, t.Number, string(r.Verdict), string(r.Blame), object.Millis(r.Plan.Total()), object.Millis(r.Total), object.AllMillis(r.Stages), string(t.Origin), t.Said}
 }
 
 func turnObjectOf(t trace.Turn, sound *trace.Sound) turnObject {
@@ -77,18 +78,24 @@ func turnObjectOf(t trace.Turn, sound *trace.Sound) turnObject {
 
 // statsObject is statistics.
 type statsObject struct {
-	Groups []object.Group     `json:"groups"`
-	Every  float64            `json:"every_s"` // Length of a span; 0 where all time is one.
-	First  *time.Time         `json:"first,omitempty"`
-	Last   *time.Time         `json:"last,omitempty"`
-	Plan   map[string]float64 `json:"shares_ms"`
+	Groups []object.Group `json:"groups"`
+	Every  float64        `json:"every_s"` // Length of a span; 0 where all time is one.
+	First  *time.Time     `json:"first,omitempty"`
+	Last   *time.Time     `json:"last,omitempty"`
+	budgetsObject
+}
+
+// budgetsObject is by what turns were judged.
+type budgetsObject struct {
+	Plans []float64          `json:"plans_ms"`  // What their gaps might be, each once, the least first.
+	Plan  map[string]float64 `json:"shares_ms"` // null where they differ, or where nobody knows.
 }
 
 // comparisonObject is two sets.
 type comparisonObject struct {
-	A    object.Group       `json:"a"`
-	B    object.Group       `json:"b"`
-	Plan map[string]float64 `json:"shares_ms"`
+	A object.Group `json:"a"`
+	B object.Group `json:"b"`
+	budgetsObject
 }
 
 // namesObject is what filters can name, and what the page can do.

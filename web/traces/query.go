@@ -27,7 +27,7 @@ const (
 )
 
 // filterKeys are the parameters that choose turns; those of lists may be given several times.
-var filterKeys = []string{"since", "until", "call", "route", "version", "model", "verdict", "blame", "status", "gap", "text"}
+var filterKeys = []string{"since", "until", "call", "route", "version", "model", "verdict", "blame", "origin", "status", "gap", "text"}
 
 // paramsOf reads the parameters of an address. All of them must be among the known: one that is mistyped would choose all turns.
 func paramsOf(r *http.Request, known ...string) (url.Values, error) {

@@ -245,7 +245,7 @@ func TestProblems(t *testing.T) {
 		"/traces/export?format=csv;words=no":                 {400, "bad_query", "%3B"},
 		"/traces/api/turn":                                   {400, "no_id", "id="},
 		"/traces/api/sound":                                  {400, "no_id", "id="},
-		"/traces/api/turn?id=resp_nobody":                    {404, "unknown", "nearest"},
+		"/traces/api/turn?id=resp_nobody":                    {404, "unknown", "There is no turn or call"},
 		"/traces/api/sound?id=" + turns[0].ID:                {404, "no_sound", "trace.record"},
 		"/traces/api/stats?by=weather":                       {400, "bad_by", "route"},
 		"/traces/api/stats?every=1ms":                        {400, "bad_every", "1h"},

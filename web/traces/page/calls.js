@@ -2,7 +2,7 @@
 
 import { ask } from './api.js'
 import { h, hidden, say } from './dom.js'
-import { count, exactly, lasted, many, ms, verdicts, when, words } from './format.js'
+import { count, exactly, lasted, many, ms, unasked, verdicts, when, words } from './format.js'
 import { live } from './live.js'
 import { head, loading, note, problem, sign } from './parts.js'
 import { filterOf, go, href, read } from './state.js'
@@ -106,7 +106,8 @@ function row(c) {
 // tally shows how many turns had which verdict.
 function tally(c) {
   const parts = Object.keys(verdicts).filter((v) => c.verdicts[v])
-  if (parts.length === 0) return h('span', { class: 'quiet' }, 'no turns')
+  const besides = unasked(c.unasked)
+  if (parts.length === 0 && !besides) return h('span', { class: 'quiet' }, 'no turns')
   return h('span', { class: 'tally' }, parts.map((v) => h('span', { class: `v-${v}`, title: verdicts[v].about }, sign(v),
-    count(c.verdicts[v]), hidden(` ${v} `))))
+    count(c.verdicts[v]), hidden(` ${v} `))), besides ? h('small', { class: 'quiet' }, besides) : null)
 }

@@ -4,7 +4,7 @@ import { s } from './dom.js'
 import { at, ms, number, steps } from './format.js'
 
 // chart returns a picture of series, which are {name, cls, points: [{t, v, n}]}, with t in milliseconds since 1970. every is the length of a
-// span in seconds.
+// span in seconds. A limit that is null is not drawn.
 export function chart({ series, limit, every, from, to, width, height, title }) {
   const small = height < 160
   const left = 58
@@ -12,7 +12,7 @@ export function chart({ series, limit, every, from, to, width, height, title }) 
   const top = 14
   const bottom = 22
   const values = series.flatMap((l) => l.points.map((p) => p.v))
-  const most = Math.max(limit * 1.12, ...values) * 1.04
+  const most = Math.max((limit ?? 0) * 1.12, ...values, 1) * 1.04
   const x = (t) => left + (to === from ? 0.5 : (t - from) / (to - from)) * (width - left - right)
   const y = (v) => height - bottom - (v / most) * (height - top - bottom)
   const grid = steps(0, most, small ? 3 : 5).map((v) => [s('line', { class: 'grid', x1: left, x2: width - right, y1: y(v), y2: y(v) }),
@@ -23,8 +23,8 @@ export function chart({ series, limit, every, from, to, width, height, title }) 
       s('title', {}, `${l.name ? `${l.name}, ` : ''}${new Date(p.t).toLocaleString('en-GB')}: ${ms(p.v)}, ${number(p.n)} turns`)))])
   return s('svg', { class: 'chart', width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': `${title}. The table below has the numbers.` },
     grid, times(from, to, every, x, height - 6, width),
-    s('line', { class: 'budget', x1: left, x2: width - right, y1: y(limit), y2: y(limit) }),
-    s('text', { class: 'limit', x: width - right + 6, y: y(limit) + 4 }, ms(limit)), lines)
+    limit === null ? null : [s('line', { class: 'budget', x1: left, x2: width - right, y1: y(limit), y2: y(limit) }),
+      s('text', { class: 'limit', x: width - right + 6, y: y(limit) + 4 }, ms(limit))], lines)
 }
 
 // pieces cuts a line where there were no turns.

@@ -2,7 +2,7 @@
 
 import { ask } from './api.js'
 import { h, hidden, observeWidth, s, say } from './dom.js'
-import { count, isWorse, many, ms, share, signed, stageNames, stages, steps, verdicts } from './format.js'
+import { apart, budgetsOf, count, isWorse, limitOf, many, ms, share, signed, stageNames, stages, steps, verdicts } from './format.js'
 import { head, loading, note, problem, select, sign } from './parts.js'
 import { filterOf, go, href, read } from './state.js'
 
@@ -83,9 +83,9 @@ function chat(names) {
 }
 
 function drawn(c) {
-  if (c.a.turns === 0 || c.b.turns === 0) {
-    const empty = c.a.turns === 0 && c.b.turns === 0 ? 'Both sets are' : c.a.turns === 0 ? 'Set A is' : 'Set B is'
-    return [note(`${empty} empty`, 'No turn that is kept fits. Choose another version, model, route or time, or take away a filter.')]
+  if (c.a.judged === 0 || c.b.judged === 0) {
+    const empty = c.a.judged === 0 && c.b.judged === 0 ? 'Both sets are' : c.a.judged === 0 ? 'Set A is' : 'Set B is'
+    return [note(`${empty} empty`, 'No turn that is kept fits and has a verdict. Choose another version, model, route or time, or take away a filter.')]
   }
   const figure = h('div', { class: 'figure' })
   observeWidth(figure, (width) => figure.replaceChildren(dumbbells(c, width)))
@@ -101,16 +101,16 @@ function dumbbells(c, width) {
   const small = width < 560
   const left = small ? 84 : 110
   const right = small ? 14 : 70
-  const total = stages.reduce((n, k) => n + c.shares_ms[k], 0)
-  const lines = [['Gap', (g) => g.gap_ms, total], ...stages.map((k) => [stageNames[k], (g) => g.stages_ms[k], c.shares_ms[k]])]
-  const all = lines.flatMap(([, pick, limit]) => [limit, pick(c.a)?.p95 ?? 0, pick(c.b)?.p95 ?? 0])
+  const total = limitOf(c.plans_ms)
+  const lines = [['Gap', (g) => g.gap_ms, total], ...stages.map((k) => [stageNames[k], (g) => g.stages_ms[k], c.shares_ms?.[k] ?? null])]
+  const all = lines.flatMap(([, pick, limit]) => [limit ?? 0, pick(c.a)?.p95 ?? 0, pick(c.b)?.p95 ?? 0])
   const most = Math.max(...all) * 1.05
   const x = (v) => left + (v / most) * (width - left - right)
   const rows = []
   let y = 30
   const high = 30 + lines.length * 50
   for (const [name, pick, limit] of lines) {
-    rows.push(s('text', { class: 'label', x: 0, y: y + 22 }, name), s('line', { class: 'share', x1: x(limit), x2: x(limit), y1: y - 2, y2: y + 38 }, s('title', {}, `share ${ms(limit)}`)))
+    rows.push(s('text', { class: 'label', x: 0, y: y + 22 }, name), limit === null ? null : s('line', { class: 'share', x1: x(limit), x2: x(limit), y1: y - 2, y2: y + 38 }, s('title', {}, `share ${ms(limit)}`)))
     for (const [p, dy] of [['p50', 8], ['p95', 28]]) {
       const [a, b] = [pick(c.a)?.[p], pick(c.b)?.[p]]
       if (a === undefined || b === undefined) continue
@@ -124,32 +124,32 @@ function dumbbells(c, width) {
   return [
     s('svg', { class: 'dumbbells', width, height: high, viewBox: `0 0 ${width} ${high}`, role: 'img', 'aria-label': 'Median and 95th percentile of both sets. The table below has the numbers.' }, grid, rows),
     h('ul', { class: 'legend' }, h('li', {}, h('span', { class: 'swatch hollow', 'aria-hidden': 'true' }), 'A, before'), h('li', {}, h('span', { class: 'swatch full', 'aria-hidden': 'true' }), 'B, after'),
-      h('li', {}, h('span', { class: 'swatch line', 'aria-hidden': 'true' }), 'Budget, or share of it')),
+      h('li', {}, h('span', { class: 'swatch line', 'aria-hidden': 'true' }), total === null ? `No line: ${budgetsOf(c.plans_ms)}` : 'Budget, or share of it')),
   ].reduce((all, e) => (all.append(e), all), document.createDocumentFragment())
 }
 
 function verdictBar(g, letter, side) {
-  const parts = Object.keys(verdicts).filter((v) => g.verdicts[v])
+  const parts = Object.keys(verdicts).filter((v) => v !== 'none' && g.verdicts[v])
   let from = 0
   return h('div', { class: 'verdicts' }, h('span', { class: `badge ${side}` }, letter),
     s('svg', { viewBox: '0 0 100 10', preserveAspectRatio: 'none', 'aria-hidden': 'true' }, parts.map((v) => {
-      const w = (100 * g.verdicts[v]) / g.turns
+      const w = (100 * g.verdicts[v]) / g.judged
       const rect = s('rect', { class: `r-${v}`, x: from, y: 0, width: Math.max(w - 0.2, 0.1), height: 10 })
       from += w
       return rect
     })),
-    h('span', { class: 'key' }, parts.map((v) => h('span', { class: `v-${v}` }, sign(v), `${v} ${share(g.verdicts[v], g.turns)}`))))
+    h('span', { class: 'key' }, parts.map((v) => h('span', { class: `v-${v}` }, sign(v), `${v} ${share(g.verdicts[v], g.judged)}`)), apart(g) ? h('span', { class: 'quiet' }, `besides: ${apart(g)}`) : null))
 }
 
 function numbers(c) {
   const row = (name, a, b, write, diff = null) => h('tr', {}, h('th', { scope: 'row' }, name), h('td', { class: 'num' }, write(a)), h('td', { class: 'num' }, write(b)),
     h('td', { class: diff !== null && isWorse(a, b) ? 'num bad' : 'num' }, diff === null ? '' : signed(diff)))
-  const met = (g) => share(g.verdicts.met ?? 0, g.turns - (g.verdicts.none ?? 0))
+  const met = (g) => share(g.verdicts.met ?? 0, g.judged)
   const of = (name, pick) => ['p50', 'p90', 'p95', 'p99'].map((p) => {
     const [a, b] = [pick(c.a)?.[p] ?? null, pick(c.b)?.[p] ?? null]
     return row(`${name} ${p}`, a, b, ms, a === null || b === null ? null : b - a)
   })
   return h('section', { class: 'panel wide', 'aria-labelledby': 'h-numbers' }, h('h2', { id: 'h-numbers' }, 'In numbers'),
     h('table', { class: 'plain' }, h('caption', { class: 'hidden' }, 'Both sets in numbers'), head('', ['A', 'num'], ['B', 'num'], ['B − A', 'num']),
-      h('tbody', {}, row('Turns', c.a.turns, c.b.turns, count), row('Met', met(c.a), met(c.b), (v) => v), of('Gap', (g) => g.gap_ms), stages.map((k) => of(stageNames[k], (g) => g.stages_ms[k])))))
+      h('tbody', {}, row('Turns judged', c.a.judged, c.b.judged, count), row('Met', met(c.a), met(c.b), (v) => v), of('Gap', (g) => g.gap_ms), stages.map((k) => of(stageNames[k], (g) => g.stages_ms[k])))))
 }

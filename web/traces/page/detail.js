@@ -3,7 +3,7 @@
 import { ask } from './api.js'
 import { bar, barText } from './bar.js'
 import { h, hidden, observeWidth, say } from './dom.js'
-import { exactly, many, ms, number, share, signed, stageNames, stages, verdictOf, words } from './format.js'
+import { exactly, isUnasked, many, ms, number, saidOf, share, signed, stageNames, stages, verdictOf, words } from './format.js'
 import { head, loading, long, problem, verdict } from './parts.js'
 import { player } from './sound.js'
 import { href, read } from './state.js'
@@ -67,7 +67,7 @@ const back = (close) => h('p', { class: 'bar2' }, h('button', { type: 'button', 
 
 // spoken returns a turn in a sentence.
 function spoken(t) {
-  const gap = t.gap_ms === null ? 'not answered aloud' : `answered after ${ms(t.gap_ms)} of ${ms(t.plan_ms)}`
+  const gap = t.gap_ms === null ? 'not answered aloud' : isUnasked(t) && !t.verdict ? `${saidOf(t)}, heard after ${ms(t.gap_ms)}` : `answered after ${ms(t.gap_ms)} of ${ms(t.plan_ms)}`
   return `Turn ${t.number}, ${verdictOf(t.verdict).name}, ${gap}${t.blame ? `, the ${stageNames[t.blame]} is to blame` : ''}`
 }
 
@@ -80,12 +80,12 @@ function drawn(t, sound, whole, close) {
   return [
     h('div', { class: 'bar2' }, h('button', { type: 'button', id: 'close', onclick: close }, h('span', { class: 'narrow' }, '← Back to the list'), h('span', { class: 'broad' }, 'Close')), neighbours(t)),
     h('header', { class: 'head' },
-      h('h2', { tabindex: '-1', id: 'turn-title' }, verdict(t.verdict), ' ', t.gap_ms === null ? 'Not answered aloud' : h('span', { class: 'big' }, ms(t.gap_ms), h('small', {}, ` of ${ms(t.plan_ms)}`))),
+      h('h2', { tabindex: '-1', id: 'turn-title' }, verdict(t.verdict), ' ', t.gap_ms === null ? 'Not answered aloud' : h('span', { class: 'big' }, ms(t.gap_ms), h('small', {}, t.verdict ? ` of ${ms(t.plan_ms)}` : ', not judged'))),
       t.blame ? h('p', { class: 'blamed' }, h('span', { class: `swatch f-${t.blame}`, 'aria-hidden': 'true' }), blamed(t), t.observed ? '. The budget was only observed: it did not act' : '') : null,
       t.marks_ms.answered - t.marks_ms.first_audible > 1 ? h('p', { class: 'blamed' }, `Something else was heard first. The answer itself came after ${ms(t.marks_ms.answered)}`) : null,
       h('p', { class: 'quiet' }, exactly(t.at), ' · ', t.route || 'no route', ' · ', t.version || 'no version', t.status ? ` · ${t.status}` : '', t.reason ? ` (${words(t.reason)})` : '')),
     h('div', { class: 'talk' },
-      h('p', { class: 'said' }, h('b', {}, 'Caller'), h('q', {}, long(t.said || '(nothing was understood)', longest()))),
+      h('p', { class: 'said' }, h('b', {}, t.origin === 'written' ? 'Caller, in writing' : 'Caller'), h(t.said ? 'q' : 'span', {}, long(t.said || saidOf(t), longest()))),
       t.answer ? h('p', { class: 'answer' }, h('b', {}, 'Answer'), h('q', {}, long(t.answer, longest()))) : null),
     h('section', { 'aria-labelledby': 'h-waterfall' }, h('div', { class: 'titled' }, h('h3', { id: 'h-waterfall' }, 'Where the time went'), zooms), figure, sound?.element),
     stageTable(t), heardTable(t), momentTable(t), callStrip(t),
@@ -173,5 +173,5 @@ function callStrip(t) {
     h('p', { class: 'quiet' }, h('a', { href: href({ call: t.call, from: null }), 'data-go': true }, t.call), `, ${many(t.call_turns.length, 'turn')}`),
     h('ol', { class: 'strip' }, t.call_turns.map((o) => h('li', { class: o.id === t.id ? 'current' : null },
       h('a', { href: href({ turn: o.id }), 'data-go': true, 'aria-current': o.id === t.id ? 'true' : null }, h('span', { class: 'num' }, o.number), verdict(o.verdict),
-        bar(o), hidden(barText(o)), h('span', { class: 'what' }, o.said))))))
+        bar(o), hidden(barText(o)), h('span', { class: 'what' }, saidOf(o)))))))
 }

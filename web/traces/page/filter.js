@@ -6,13 +6,13 @@ import { filterKeys, go, href, read } from './state.js'
 
 const form = document.getElementById('filter')
 const field = (name) => form.elements[name]
-const lists = ['verdict', 'blame', 'route', 'model', 'version', 'status']
-const rest = ['blame', 'gap', 'route', 'model', 'version', 'status', 'call', 'until']
+const lists = ['verdict', 'blame', 'origin', 'route', 'model', 'version', 'status']
+const rest = ['blame', 'origin', 'gap', 'route', 'model', 'version', 'status', 'call', 'until']
 let custom = false // Whether times are being entered that the address does not have yet.
 
 // names fills the lists with what there is.
 export function fillNames(names) {
-  const values = { verdict: names.verdicts, blame: names.stages, route: names.routes, model: names.models, version: names.versions, status: names.statuses }
+  const values = { verdict: names.verdicts, blame: names.stages, origin: ['aloud', 'greeting', 'prompt', 'written', 'requested'], route: names.routes, model: names.models, version: names.versions, status: names.statuses }
   for (const name of lists) {
     const options = (values[name] ?? []).map((v) => h('option', { value: v }, label(name, v)))
     field(name).replaceChildren(h('option', { value: '' }, 'Any'), ...options)

@@ -17,10 +17,43 @@ export const verdicts = {
   masked: { sign: '◐', name: 'masked', about: 'The answer came late, and something else was heard in time.' },
   over: { sign: '▲', name: 'over', about: 'The answer was heard later than the budget allows.' },
   failed: { sign: '✕', name: 'failed', about: 'There was no answer, only an apology.' },
-  none: { sign: '–', name: 'none', about: 'Nothing was answered aloud.' },
+  none: { sign: '–', name: 'none', about: 'Not judged: it was not answered aloud, or nobody asked aloud.' },
 }
 
 export const verdictOf = (name) => verdicts[name || 'none'] ?? { sign: '?', name, about: '' }
+
+// What turns answer that nobody asked for aloud: as text in the place of what was said, and as what is counted.
+const origins = {
+  greeting: { text: '(the greeting: a call began)', one: 'greeting', many: 'greetings' },
+  prompt: { text: '(a prompt: the caller said nothing)', one: 'prompt', many: 'prompts' },
+  written: { text: '(written)', one: 'written', many: 'written' },
+  requested: { text: '(asked for by the client)', one: 'asked for by the client', many: 'asked for by the client' },
+  unknown: { text: '', one: 'greeting or prompt of an older version', many: 'greetings or prompts of an older version' },
+}
+
+// isUnasked says whether nobody asked for a turn aloud. Of older versions only their having been heard without being judged tells.
+export const isUnasked = (t) => Boolean(t.origin || (!t.verdict && t.gap_ms))
+
+// saidOf returns what a turn answers, in words.
+export function saidOf(t) {
+  if (t.origin === 'written') return `${origins.written.text} ${t.said}`
+  return origins[t.origin]?.text || t.said || (isUnasked(t) ? '(a greeting or a prompt)' : '(nothing was understood)')
+}
+
+// unasked says how many turns nobody asked for aloud, and what they were; nothing where there are none.
+export function unasked(counts) {
+  const parts = Object.keys(origins).filter((k) => counts[k]).map((k) => `${count(counts[k])} ${origins[k][counts[k] === 1 ? 'one' : 'many']}`)
+  return parts.length ? `${count(Object.values(counts).reduce((a, b) => a + b, 0))} unasked: ${parts.join(', ')}` : ''
+}
+
+// apart says what a set holds besides the turns that have a verdict.
+export const apart = (g) => [g.verdicts.none ? `${count(g.verdicts.none)} not answered aloud` : '', unasked(g.unasked)].filter(Boolean).join('; ')
+
+// limitOf returns what gaps might be; null where that differs.
+export const limitOf = (plans) => (plans.length === 1 ? plans[0] : null)
+
+// budgetsOf says what gaps might be.
+export const budgetsOf = (plans) => (plans.length < 2 ? `of ${ms(plans[0])}` : `budgets differ, from ${ms(plans[0])} to ${ms(plans.at(-1))}`)
 
 export const count = (n) => whole.format(n)
 

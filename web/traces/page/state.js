@@ -2,7 +2,7 @@
 
 const listeners = []
 
-export const filterKeys = ['since', 'until', 'call', 'route', 'version', 'model', 'verdict', 'blame', 'status', 'gap', 'text']
+export const filterKeys = ['since', 'until', 'call', 'route', 'version', 'model', 'verdict', 'blame', 'origin', 'status', 'gap', 'text']
 
 // read returns the parameters of the address.
 export const read = () => new URLSearchParams(location.search)

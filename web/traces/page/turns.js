@@ -4,7 +4,7 @@ import { ask } from './api.js'
 import { bar, barText } from './bar.js'
 import { detail } from './detail.js'
 import { h, hidden, say } from './dom.js'
-import { count, dayOf, exactly, many, ms, share, timeOf, verdicts } from './format.js'
+import { apart, budgetsOf, count, dayOf, exactly, limitOf, many, ms, saidOf, share, timeOf, verdicts } from './format.js'
 import { live } from './live.js'
 import { head, legend, loading, note, problem, verdict } from './parts.js'
 import { filterOf, go, href, read } from './state.js'
@@ -64,8 +64,8 @@ export function turnsView(place) {
     counted = Date.now()
     const q = filterOf(read())
     q.set('every', 'all')
-    const { groups, shares_ms: plan } = await ask('stats', q, signal)
-    summary.replaceChildren(...(groups.length ? summaryOf(groups[0], plan) : []))
+    const { groups, plans_ms: plans } = await ask('stats', q, signal)
+    summary.replaceChildren(...(groups.length ? summaryOf(groups[0], plans) : []))
   }
 
   // prepend puts new turns above those that are listed, which stay where the reader has them. It reports whether that was all there was to do.
@@ -185,24 +185,27 @@ function row(t, fresh) {
     h('td', { role: 'cell', class: 'c-gap num' }, t.gap_ms === null ? h('span', { class: 'quiet' }, '–', hidden('none')) : ms(t.gap_ms)),
     h('td', { role: 'cell', class: 'c-bar' }, bar(t), hidden(barText(t))),
     h('th', { role: 'rowheader', scope: 'row', class: 'c-said' },
-      h('a', { href: href({ turn: t.id }), 'data-go': true, 'data-id': t.id }, t.said || '(nothing was understood)'), t.recorded ? h('span', { class: 'tag', title: 'Its sound was recorded' }, 'sound') : null),
+      h('a', { href: href({ turn: t.id }), 'data-go': true, 'data-id': t.id }, saidOf(t)), t.recorded ? h('span', { class: 'tag', title: 'Its sound was recorded' }, 'sound') : null),
     h('td', { role: 'cell', class: 'c-time num' }, h('time', { datetime: t.at, title: exactly(t.at) }, timeOf(t.at))))
 }
 
 const dayRow = (day) => h('tr', { role: 'row', class: 'day' }, h('th', { role: 'rowheader', scope: 'rowgroup', colspan: 5 }, day))
 
-function summaryOf(g, plan) {
-  const total = Object.values(plan).reduce((a, b) => a + b, 0)
+function summaryOf(g, plans) {
+  const total = limitOf(plans)
   const met = g.verdicts.met ?? 0
-  const judged = g.turns - (g.verdicts.none ?? 0)
-  const order = Object.keys(verdicts).filter((v) => g.verdicts[v])
+  const order = Object.keys(verdicts).filter((v) => v !== 'none' && g.verdicts[v])
+  const besides = apart(g)
+  const gap = (rank) => ms(g.judged ? g.gap_ms[rank] : null)
+  const left = total === null || !g.judged ? '' : g.gap_ms.p95 > total ? `${ms(g.gap_ms.p95 - total)} over` : `${ms(total - g.gap_ms.p95)} left`
+  const late = (rank) => total !== null && g.gap_ms[rank] > total
   const figure = (name, value, about, bad) => h('div', { class: bad ? 'bad' : null }, h('dt', {}, name), h('dd', {}, value, about ? h('small', {}, about) : null))
   return [
     h('dl', { class: 'figures' },
-      figure('Turns', count(g.turns)),
-      figure('Answered in time', share(met, judged), order.filter((v) => v !== 'met').map((v) => `${count(g.verdicts[v])} ${v}`).join(', ')),
-      figure('Gap, median', ms(g.gap_ms.p50), `of ${ms(total)}`, g.gap_ms.p50 > total),
-      figure('Gap, 95th percentile', ms(g.gap_ms.p95), g.gap_ms.p95 > total ? `${ms(g.gap_ms.p95 - total)} over` : `${ms(total - g.gap_ms.p95)} left`, g.gap_ms.p95 > total)),
+      figure('Turns', count(g.turns), besides ? `${count(g.judged)} judged; ${besides}` : null),
+      figure('Answered in time', share(met, g.judged), order.filter((v) => v !== 'met').map((v) => `${count(g.verdicts[v])} ${v}`).join(', ')),
+      figure('Gap, median', gap('p50'), budgetsOf(plans), late('p50')),
+      figure('Gap, 95th percentile', gap('p95'), left, late('p95'))),
     legend(),
   ]
 }
