@@ -16,9 +16,9 @@ type stream struct {
 
 const (
 	// underway is how long after an answer has left the server sound of it may still come: it lies in the jitter buffer, or was delayed.
-	underway = 200 * time.Millisecond
+	underway = 350 * time.Millisecond
 	// between is how long at least nothing is sent between one answer and the next.
-	between = time.Second
+	between = 500 * time.Millisecond
 	// mostUnknown is how much silence is kept that is of no answer that is known: some servers send it all the time. Where something is to
 	// be heard in it, an event is late, which may take seconds where packets are lost: it is sent again and again, and the others wait.
 	mostUnknown = 2 * time.Second
