@@ -54,8 +54,9 @@ var stageStyles = map[budget.Stage]style{budget.Mic: "36", budget.STT: "34", bud
 // verdictStyles are those of verdicts.
 var verdictStyles = map[budget.Verdict]style{budget.Met: green, budget.Masked: yellow, budget.Over: red, budget.Failed: red}
 
-// in returns text in a style, where there are any.
+// in returns text in a style, where there are any, and without what a terminal might obey.
 func (c canvas) in(s style, text string) string {
+	text = plain(text)
 	if !c.colour || s == "" || text == "" {
 		return text
 	}
@@ -64,7 +65,7 @@ func (c canvas) in(s style, text string) string {
 
 // clip returns text on one line, without what a terminal might obey, and cut to so many characters.
 func clip(text string, width int) string {
-	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f && r < 0xa0 }), " ")
+	text = strings.Join(strings.FieldsFunc(plain(text), func(r rune) bool { return r <= ' ' || r == 0xa0 }), " ")
 	if width <= 0 {
 		return ""
 	}
@@ -74,8 +75,9 @@ func clip(text string, width int) string {
 	return string([]rune(text)[:width-1]) + "…"
 }
 
-// pad returns text with spaces behind it, to so many characters.
+// pad returns text with spaces behind it, to so many characters, and without what a terminal might obey.
 func pad(text string, width int) string {
+	text = plain(text)
 	return text + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(text)))
 }
 

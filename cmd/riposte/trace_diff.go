@@ -53,7 +53,7 @@ func (c *traceDiffCmd) Run(ctx context.Context, k *kong.Context) error {
 		return err
 	}
 	if c.JSON {
-		return json.NewEncoder(k.Stdout).Encode(diffObject{
+		return json.NewEncoder(escaped{k.Stdout}).Encode(diffObject{
 			A: diffSide{a.String(), object.GroupOf(both.A)}, B: diffSide{b.String(), object.GroupOf(both.B)},
 		})
 	}
@@ -136,5 +136,5 @@ func orAll(filter string) string {
 	if filter == "" {
 		return "(all)"
 	}
-	return filter
+	return plain(filter)
 }

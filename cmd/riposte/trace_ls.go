@@ -44,7 +44,7 @@ func (c *traceLsCmd) Run(ctx context.Context, k *kong.Context) error {
 			return err
 		}
 		if c.JSON {
-			return json.NewEncoder(k.Stdout).Encode(callsObject{object.CallsOf(page), page.Next})
+			return json.NewEncoder(escaped{k.Stdout}).Encode(callsObject{object.CallsOf(page), page.Next})
 		}
 		return showCalls(canvasOn(k.Stdout), page)
 	}
@@ -53,7 +53,7 @@ func (c *traceLsCmd) Run(ctx context.Context, k *kong.Context) error {
 		return err
 	}
 	if c.JSON {
-		return json.NewEncoder(k.Stdout).Encode(rowsObject{object.RowsOf(page), page.Next})
+		return json.NewEncoder(escaped{k.Stdout}).Encode(rowsObject{object.RowsOf(page), page.Next})
 	}
 	return showRows(canvasOn(k.Stdout), page)
 }
@@ -123,7 +123,7 @@ func showCalls(c canvas, page store.CallPage) error {
 		v := call.Verdicts
 		fmt.Fprintf(c.out, "%s  %9s  %5d  %5d %6d %5d %6d  %s  %-10s  %-10s  %s  %s\n", call.Began.Format(time.DateTime), length, call.Kept,
 			v[budget.Met], v[budget.Masked], v[budget.Over], v[budget.Failed], whole(call.Worst, call.Worst > 0, 5),
-			clip(call.Route, 10), clip(call.Wire, 10), pad(call.ID, id), call.Reason)
+			clip(call.Route, 10), clip(call.Wire, 10), pad(call.ID, id), plain(call.Reason))
 	}
 	return showNext(c, page.Next)
 }

@@ -60,9 +60,9 @@ func (c *traceShowCmd) Run(ctx context.Context, k *kong.Context) error {
 	case !c.JSON:
 		return nil
 	case len(objects) == 1 && bare(objects[0].Call) != bare(c.ID):
-		return json.NewEncoder(k.Stdout).Encode(objects[0])
+		return json.NewEncoder(escaped{k.Stdout}).Encode(objects[0])
 	}
-	return json.NewEncoder(k.Stdout).Encode(objects)
+	return json.NewEncoder(escaped{k.Stdout}).Encode(objects)
 }
 
 // turns returns the turn that the ID names, or those of the call.
@@ -184,10 +184,10 @@ func sentence(c canvas, t trace.Turn) string {
 	}
 	text = c.in(verdictStyles[r.Verdict], text)
 	if t.Status != "" {
-		text += "; " + t.Status
+		text += "; " + plain(t.Status)
 	}
 	if t.Reason != "" {
-		text += " (" + t.Reason + ")"
+		text += " (" + plain(t.Reason) + ")"
 	}
 	return text
 }

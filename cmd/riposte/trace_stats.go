@@ -52,7 +52,7 @@ func (c *traceStatsCmd) Run(ctx context.Context, k *kong.Context) error {
 			g.At = g.At.UTC()
 			o.Groups = append(o.Groups, object.GroupOf(g))
 		}
-		return json.NewEncoder(k.Stdout).Encode(o)
+		return json.NewEncoder(escaped{k.Stdout}).Encode(o)
 	}
 	return showStats(canvasOn(k.Stdout), groups, split)
 }
@@ -135,7 +135,7 @@ func groupName(g store.Group, split store.Split) string {
 	if split.Every > 0 {
 		return g.At.UTC().Format("2006-01-02 15:04")
 	}
-	return orNothing(g.Name)
+	return orNothing(plain(g.Name))
 }
 
 // percent returns n of all in percent.
