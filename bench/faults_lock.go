@@ -55,7 +55,7 @@ func (f *LockedFile) close() (err error) {
 // Kept returns how many turns are in the file; none, where there is no file yet.
 func (f *LockedFile) Kept(ctx context.Context) (int, error) {
 	s, err := store.OpenReader(ctx, f.Path)
-	if errors.Is(err, store.ErrNone) || errors.Is(err, store.ErrOlder) { // it is being made
+	if errors.Is(err, store.ErrNone) || errors.Is(err, store.ErrOlder) || errors.Is(err, store.ErrEmpty) { // it is being made
 		return 0, nil
 	}
 	if err != nil {
