@@ -383,7 +383,8 @@ func TestCall(t *testing.T) {
 		packet := <-p.packets
 		if first == nil {
 			first = packet
-		} else if packet.SequenceNumber != last.SequenceNumber+1 || packet.Timestamp != last.Timestamp+960 || packet.Marker || packet.SSRC != first.SSRC {
+		} else if jump := packet.Timestamp - last.Timestamp; packet.SequenceNumber != last.SequenceNumber+1 || packet.SSRC != first.SSRC ||
+			jump < 960 || packet.Marker != (jump > 960) { // On a busy machine the sound may come late: then its time has gone on.
 			t.Errorf("%v follows %v", packet.Header, last.Header)
 		}
 		last = packet
