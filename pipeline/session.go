@@ -5,7 +5,8 @@
 // listen is in listener.go and utterance.go, on top of ear.go; think in mind.go, draft.go and clause.go; speak in mouth.go; play
 // in player.go, and where an answer would be too late, an opener (opener.go). The recogniser hears the caller from the first sound on (hearing.go); what it makes of that in the meantime goes to
 // follow, in reader.go, which has the model read ahead. A silence that may end the turn begins an ending (ending.go): a closing
-// pass, whose words think waits for, and an answer on the chance that they are all (guess.go). Speech over an answer is a
+// pass, begun at its first frame, whose words think waits for, and an answer on the chance that they are all (guess.go). What an
+// engine brings that makes no sense counts as its failure (sense.go). Speech over an answer is a
 // challenge (challenge.go), during which play holds what it has (floor.go).
 //
 // A clause or a sound may also be the beginning or the end of an answer, which so pass through every stage in their order. Only

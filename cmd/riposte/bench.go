@@ -21,6 +21,14 @@ type benchCmd struct {
 	Turns    benchTurnsCmd    `cmd:"" help:"Hold a conversation with recorded speech and measure every turn at the caller."`
 }
 
+// subject says with what a conversation was measured: the models of the settings, or where the service is that was not started for it.
+func (s *settings) subject(url string) map[string]string {
+	if url != "" {
+		return map[string]string{"url": url}
+	}
+	return map[string]string{"stt": s.STT.Model, "llm": s.LLM.Model, "tts": s.TTS.Voice, "vad": s.VAD.Model}
+}
+
 // showKinds prints word error rates by kinds of clips, on the line that is begun.
 func showKinds(out io.Writer, rates map[string]float64) {
 	for _, kind := range slices.Sorted(maps.Keys(rates)) {

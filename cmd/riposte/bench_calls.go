@@ -84,10 +84,7 @@ func (c *benchCallsCmd) show(out io.Writer, r bench.CallsResult) error {
 	if !c.JSON {
 		return showCallers(out, r)
 	}
-	r.Version, r.Models = version, map[string]string{"stt": c.STT.Model, "llm": c.LLM.Model, "tts": c.TTS.Voice, "vad": c.VAD.Model}
-	if c.URL != "" {
-		r.Models = map[string]string{"url": c.URL}
-	}
+	r.Version, r.Models = version, c.subject(c.URL)
 	return json.NewEncoder(out).Encode(r)
 }
 

@@ -76,7 +76,7 @@ func (c *benchTurnsCmd) Run(ctx context.Context, k *kong.Context) error {
 	if !c.JSON {
 		return showTurns(k.Stdout, r)
 	}
-	r.Version, r.Models = version, c.models()
+	r.Version, r.Models = version, c.subject(c.URL)
 	return json.NewEncoder(k.Stdout).Encode(r)
 }
 
@@ -90,17 +90,9 @@ func (c *benchTurnsCmd) compare(ctx context.Context, out io.Writer, b bench.Netw
 		return showNetworks(out, r)
 	}
 	for _, side := range []*bench.NetworkResult{&r.Clean, &r.Bad} {
-		side.Version, side.Models = version, c.models()
+		side.Version, side.Models = version, c.subject(c.URL)
 	}
 	return json.NewEncoder(out).Encode(r)
-}
-
-// models says what is measured.
-func (c *benchTurnsCmd) models() map[string]string {
-	if c.URL != "" {
-		return map[string]string{"url": c.URL}
-	}
-	return map[string]string{"stt": c.STT.Model, "llm": c.LLM.Model, "tts": c.TTS.Voice, "vad": c.VAD.Model}
 }
 
 // progress says how a turn went, for whoever waits.
