@@ -6,16 +6,8 @@ import (
 
 	"riposte/audio"
 	"riposte/audio/opus"
+	"riposte/audio/opus/track"
 )
-
-// packet is one packet of the server's sound.
-type packet struct {
-	seq     uint16
-	ts      uint32 // In samples of opus.Clock.
-	payload []byte
-	length  int       // How long it sounds, in samples of opus.Clock.
-	at      time.Time // When it arrived.
-}
 
 // piece is what is played next.
 type piece struct {
@@ -53,12 +45,12 @@ type jitter struct {
 	Least time.Duration
 
 	begun  bool
-	zero   time.Time // That timestamps count from.
-	seq    int64     // Of the packet that is due,
-	ts     int64     // and the time of its sound, both counted on beyond their widths.
-	base   uint32    // The timestamp that is zero's.
-	fast   window    // How long packets were underway, less than the first one of all.
-	slow   window    // And more.
+	zero   time.Time    // That timestamps count from.
+	seq    int64        // Of the packet that is due,
+	ts     int64        // and the time of its sound, both counted on beyond their widths.
+	base   uint32       // The timestamp that is zero's.
+	fast   track.Window // How long packets were underway, less than the first one of all.
+	slow   track.Window // And more.
 	origin time.Duration
 	depth  time.Duration
 	held   []heldPacket // In order.
@@ -68,7 +60,7 @@ type jitter struct {
 
 // heldPacket is a packet with its numbers counted on.
 type heldPacket struct {
-	packet
+	track.Packet
 	seq, ts int64
 }
 
@@ -81,49 +73,24 @@ const (
 	slack      = 5 * time.Millisecond
 )
 
-// window keeps the most of a value, over the last 5 to 10 seconds.
-type window struct {
-	now, before time.Duration
-	full        bool // There is a before.
-	since       time.Time
-}
-
-func (w *window) add(d time.Duration, at time.Time) {
-	switch {
-	case w.since.IsZero():
-		w.now, w.since = d, at
-	case at.Sub(w.since) > 5*time.Second:
-		w.now, w.before, w.full, w.since = d, w.now, true, at
-	default:
-		w.now = max(w.now, d)
-	}
-}
-
-func (w *window) most() time.Duration {
-	if w.full {
-		return max(w.now, w.before)
-	}
-	return w.now
-}
-
 // arrived takes a packet.
-func (j *jitter) arrived(p packet) {
+func (j *jitter) arrived(p track.Packet) {
 	j.count.Packets++
-	if p.length == 0 {
+	if p.Length == 0 {
 		return // without sound, as some are that probe the network
 	}
 	if !j.begun {
 		j.begin(p)
 	}
-	h := heldPacket{packet: p, seq: j.seq + int64(int16(p.seq-uint16(j.seq))), ts: j.ts + int64(int32(p.ts-j.base-uint32(j.ts)))}
-	late := p.at.Sub(j.zero) - audio.Duration(int(h.ts), opus.Clock)
-	if late-j.slow.most() > anew || late+j.fast.most() < -anew {
+	h := heldPacket{Packet: p, seq: j.seq + int64(int16(p.Seq-uint16(j.seq))), ts: j.ts + int64(int32(p.TS-j.base-uint32(j.ts)))}
+	late := p.At.Sub(j.zero) - audio.Duration(int(h.ts), opus.Clock)
+	if late-j.slow.Most() > anew || late+j.fast.Most() < -anew {
 		j.begin(p)
-		h.seq, h.ts, late = int64(p.seq), 0, 0
+		h.seq, h.ts, late = int64(p.Seq), 0, 0
 	}
-	j.fast.add(-late, p.at)
-	if p.at.Sub(j.zero) > warmUp {
-		j.slow.add(late, p.at)
+	j.fast.Add(-late, p.At)
+	if p.At.Sub(j.zero) > warmUp {
+		j.slow.Add(late, p.At)
 	}
 	if h.seq < j.seq {
 		j.count.Late++
@@ -136,9 +103,9 @@ func (j *jitter) arrived(p packet) {
 }
 
 // begin begins with a packet, whatever was before.
-func (j *jitter) begin(p packet) {
-	j.begun, j.zero, j.base, j.seq, j.ts = true, p.at, p.ts, int64(p.seq), 0
-	j.fast, j.slow, j.origin, j.depth, j.held = window{}, window{}, 0, j.Least, nil
+func (j *jitter) begin(p track.Packet) {
+	j.begun, j.zero, j.base, j.seq, j.ts = true, p.At, p.TS, int64(p.Seq), 0
+	j.fast, j.slow, j.origin, j.depth, j.held = track.Window{}, track.Window{}, 0, j.Least, nil
 }
 
 // plays returns when a sample is to be played.
@@ -154,7 +121,7 @@ func (j *jitter) next() (lost int, ts int64) {
 		lost = 0
 	}
 	// What ought to have been played before it was known to be missing is not played any more.
-	for lost > 0 && j.plays(head.ts-int64(lost)*frameTicks).Add(frame).Before(head.at) {
+	for lost > 0 && j.plays(head.ts-int64(lost)*frameTicks).Add(frame).Before(head.At) {
 		lost--
 	}
 	return lost, head.ts - int64(lost)*frameTicks
@@ -177,8 +144,8 @@ func (j *jitter) step(now time.Time) (piece, bool) {
 	lost, ts := j.next()
 	pause := max(0, ts-j.ts)
 	if pause > 0 || j.played.IsZero() {
-		j.origin = -j.fast.most()
-		j.depth = max(j.Least, min(most, j.slow.most()-j.origin+slack))
+		j.origin = -j.fast.Most()
+		j.depth = max(j.Least, min(most, j.slow.Most()-j.origin+slack))
 		lost, ts = j.next()
 		pause = max(0, ts-j.ts)
 	}
@@ -187,11 +154,11 @@ func (j *jitter) step(now time.Time) (piece, bool) {
 		return piece{}, false
 	}
 	head := j.held[0]
-	if late := head.at.Sub(at); late > 0 && lost == 0 { // nothing could be played then
+	if late := head.At.Sub(at); late > 0 && lost == 0 { // nothing could be played then
 		j.depth = min(most, j.depth+late)
-		at = latest(head.at, j.plays(ts))
+		at = latest(head.At, j.plays(ts))
 	}
-	p := piece{kind: whole, payload: head.payload, length: head.length, at: at, apart: int(pause)}
+	p := piece{kind: whole, payload: head.Payload, length: head.Length, at: at, apart: int(pause)}
 	// Silence that a server leaves out is whole packets long. When it has nothing to say yet it begins anew whenever it has.
 	p.paused = pause > (head.seq-j.seq-int64(lost))*frameTicks && pause%frameTicks == 0
 	if lost > 0 {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"riposte/audio"
+	"riposte/audio/opus/track"
 )
 
 // network brings packets to a jitter buffer, and listens.
@@ -43,7 +44,7 @@ func (n *network) until(d time.Duration) {
 func (n *network) bring(seq, at int, d time.Duration) {
 	n.Helper()
 	n.until(d)
-	n.arrived(packet{seq: uint16(65530 + seq), ts: uint32(0xffffff00 + at*frameTicks), payload: []byte{1, 2, 3, byte(seq)}, length: frameTicks, at: n.now})
+	n.arrived(track.Packet{Seq: uint16(65530 + seq), TS: uint32(0xffffff00 + at*frameTicks), Payload: []byte{1, 2, 3, byte(seq)}, Length: frameTicks, At: n.now})
 }
 
 func (n *network) wants(kinds []pieceKind, times []time.Duration) {
@@ -151,7 +152,7 @@ func TestJitterAnything(t *testing.T) {
 				d += time.Duration(chance.IntN(4000)) * ms
 			}
 			if chance.IntN(90) == 0 { // the stream begins anew
-				n.arrived(packet{seq: uint16(chance.Uint32()), ts: chance.Uint32(), payload: []byte{0}, length: frameTicks, at: n.now})
+				n.arrived(track.Packet{Seq: uint16(chance.Uint32()), TS: chance.Uint32(), Payload: []byte{0}, Length: frameTicks, At: n.now})
 			}
 		}
 		n.until(d + 2*time.Second)

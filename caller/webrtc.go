@@ -16,13 +16,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pion/interceptor"
 	"github.com/pion/rtcp"
 	"github.com/pion/rtp"
 	"github.com/pion/webrtc/v4"
 
 	"riposte/audio"
 	"riposte/audio/opus"
+	"riposte/audio/opus/track"
 )
 
 const (
@@ -48,14 +48,14 @@ type connection struct {
 	pc      *webrtc.PeerConnection
 	channel *webrtc.DataChannel
 	mic     *webrtc.TrackLocalStaticRTP
-	opened  chan struct{}   // Closed when the data channel is there.
-	events  chan []byte     // That came.
-	packets chan packet     // The same.
-	states  chan bool       // Whether the connection is there.
-	signs   chan struct{}   // Holds something when the server has told of the microphone's sound.
-	gone    chan struct{}   // Closed when the line has ended,
-	why     error           // because of this.
-	ctx     context.Context // Ends with it.
+	opened  chan struct{}     // Closed when the data channel is there.
+	events  chan []byte       // That came.
+	packets chan track.Packet // The same.
+	states  chan bool         // Whether the connection is there.
+	signs   chan struct{}     // Holds something when the server has told of the microphone's sound.
+	gone    chan struct{}     // Closed when the line has ended,
+	why     error             // because of this.
+	ctx     context.Context   // Ends with it.
 	cancel  context.CancelFunc
 	ending  sync.Once
 	parts   sync.WaitGroup
@@ -82,7 +82,7 @@ func (c *Caller) offer(ctx context.Context, address string) (line, error) {
 	p := &connection{
 		where: address, key: c.Key, detour: c.Detour, log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)),
 		http:   http.Client{Transport: &http.Transport{DialContext: c.DialContext, Proxy: http.ProxyFromEnvironment}},
-		opened: make(chan struct{}), events: make(chan []byte, 256), packets: make(chan packet, 256), states: make(chan bool, 8), signs: make(chan struct{}, 1), gone: make(chan struct{}),
+		opened: make(chan struct{}), events: make(chan []byte, 256), packets: make(chan track.Packet, 256), states: make(chan bool, 8), signs: make(chan struct{}, 1), gone: make(chan struct{}),
 		header: rtp.Header{Version: 2}, encoder: opus.Encoder{Rate: PCM.Rate()}, decoder: opus.Decoder{Rate: PCM.Rate()},
 		jitter: jitter{Least: cmp.Or(c.Buffer, 40*time.Millisecond)},
 	}
@@ -117,21 +117,11 @@ func (p *connection) prepare(near bool) error {
 		e.SetIPFilter(net.IP.IsLoopback)
 	}
 	e.SetICETimeouts(brokenAfter, goneAfter, time.Second)
-	// Opus alone, as the service has it, and reports of what came.
-	var media webrtc.MediaEngine
-	if err := media.RegisterCodec(webrtc.RTPCodecParameters{
-		RTPCodecCapability: webrtc.RTPCodecCapability{
-			MimeType: webrtc.MimeTypeOpus, ClockRate: opus.Clock, Channels: 2, SDPFmtpLine: "minptime=10;useinbandfec=1",
-		},
-		PayloadType: 111,
-	}, webrtc.RTPCodecTypeAudio); err != nil {
+	api, err := track.API(e)
+	if err != nil {
 		return err
 	}
-	var steps interceptor.Registry
-	if err := webrtc.ConfigureRTCPReports(&steps); err != nil {
-		return err
-	}
-	pc, err := webrtc.NewAPI(webrtc.WithMediaEngine(&media), webrtc.WithInterceptorRegistry(&steps), webrtc.WithSettingEngine(e)).NewPeerConnection(webrtc.Configuration{})
+	pc, err := api.NewPeerConnection(webrtc.Configuration{})
 	if err != nil {
 		return err
 	}
@@ -310,9 +300,8 @@ func (p *connection) hear(t *webrtc.TrackRemote) {
 		if err != nil {
 			return
 		}
-		length, _ := opus.Length(in.Payload)
 		select {
-		case p.packets <- packet{seq: in.SequenceNumber, ts: in.Timestamp, payload: in.Payload, length: length, at: time.Now()}:
+		case p.packets <- track.Read(in, time.Now()):
 		case <-p.gone:
 			return
 		}

@@ -25,7 +25,7 @@ type webRTCSettings struct {
 	TURN     []string      `placeholder:"URL" help:"TURN servers, such as turn:turn.example.org:3478?transport=udp, through which calls go where there is no other way." group:"webrtc"`
 	User     string        `help:"Name at the TURN servers." group:"webrtc"`
 	Password string        `help:"Password at the TURN servers." group:"webrtc"`
-	Depth    time.Duration `default:"40ms" help:"The most that a packet of the caller's sound is waited for that is missing while later ones are there." group:"webrtc"`
+	Depth    time.Duration `default:"40ms" help:"The most that a packet of the caller's sound is waited for that is missing while later ones are there: 20ms less than the jitter of callers' networks." group:"webrtc"`
 	Lead     time.Duration `default:"60ms" help:"Sound made ready ahead of its leaving: it covers what the service itself is late by, and is what an interruption throws away." group:"webrtc"`
 	Setup    time.Duration `default:"15s" help:"How long a caller whose offer was answered may take to connect." group:"webrtc"`
 	Offers   int           `default:"0" help:"Offers from one address (of IPv6, its first 64 bits) that were answered and have not connected yet; more are refused with 503. 0 is half of calls-max. Behind a proxy all callers have one address." group:"webrtc"`

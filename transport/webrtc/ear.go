@@ -11,6 +11,7 @@ import (
 
 	"riposte/audio"
 	"riposte/audio/opus"
+	"riposte/audio/opus/track"
 	"riposte/transport"
 )
 
@@ -18,7 +19,7 @@ import (
 type ear struct {
 	hear    func(transport.Sound) bool // Takes the next sound; false when nobody listens any more.
 	log     *slog.Logger
-	packets chan packet
+	packets chan track.Packet
 	states  chan bool // Whether the connection is broken.
 	gone    <-chan struct{}
 	tally   *tally
@@ -38,7 +39,7 @@ const (
 
 func newEar(depth time.Duration, log *slog.Logger, t *tally, gone <-chan struct{}, hear func(transport.Sound) bool) *ear {
 	return &ear{
-		hear: hear, log: log, tally: t, gone: gone, packets: make(chan packet, mostHeld), states: make(chan bool, 4),
+		hear: hear, log: log, tally: t, gone: gone, packets: make(chan track.Packet, mostHeld), states: make(chan bool, 4),
 		jitter: jitter{Most: depth}, decoder: opus.Decoder{Rate: audio.SpeechRate},
 	}
 }
@@ -50,10 +51,8 @@ func (e *ear) read(next func() (*rtp.Packet, error)) {
 		if err != nil {
 			return
 		}
-		at := time.Now()
-		length, _ := opus.Length(p.Payload)
 		select {
-		case e.packets <- packet{seq: p.SequenceNumber, ts: p.Timestamp, payload: p.Payload, length: length, at: at}:
+		case e.packets <- track.Read(p, time.Now()):
 		case <-e.gone:
 			return
 		}
@@ -85,7 +84,7 @@ func (e *ear) run() error {
 		timer.Reset(wait)
 		select {
 		case p := <-e.packets:
-			if p.length == 0 && len(p.payload) > 0 {
+			if p.Length == 0 && len(p.Payload) > 0 {
 				e.jitter.count.Unreadable++
 			}
 			e.jitter.arrived(p)

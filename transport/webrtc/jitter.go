@@ -7,16 +7,8 @@ import (
 
 	"riposte/audio"
 	"riposte/audio/opus"
+	"riposte/audio/opus/track"
 )
-
-// packet is one packet of the caller's sound.
-type packet struct {
-	seq     uint16
-	ts      uint32 // In samples of opus.Clock.
-	payload []byte
-	length  int       // How long it sounds, in samples of opus.Clock; 0 for one without sound.
-	at      time.Time // When it arrived.
-}
 
 // piece is what comes next of the caller's sound.
 type piece struct {
@@ -37,8 +29,12 @@ const (
 
 // jitter puts the packets of a caller's sound into their order. Nobody listens at a fixed pace, as a loudspeaker does: what is in order is
 // handed on at once, and what came late in a row at once as well, however much it is. So there is nothing to keep in hand against jitter,
-// and only one thing is waited for: a packet that is missing while a later one is there. For that there is a depth, as long as packets of
-// this call that came out of order have lately been late, and never longer than Most.
+// and only one thing is waited for: a packet that is missing while a later one is there.
+//
+// It is waited for until it would be here if it were as late as the latest that came in the last seconds, by the time of its sound: a later
+// packet that was underway for long itself proves that nothing is to be waited for any more, and where all take the same way in the same
+// time a missing packet is known to be lost as soon as the next one comes, which also says what it was. Only packets that come are counted
+// for that: loss makes no wait shorter or longer. It is never longer than Most.
 //
 // It keeps the time of the sender, by the packets' timestamps: where the sender leaves silence out it is put in, and while nothing
 // comes at all silence goes on as well, so that a turn that ended before can end here. If it turns out that there was sound in that time,
@@ -49,12 +45,12 @@ type jitter struct {
 	Most time.Duration // The most that a missing packet is waited for.
 
 	begun   bool
-	next    uint16    // The packet that is due,
-	ts      uint32    // and the time of its sound.
-	missed  uint64    // Bit i stands for the packet next-1-i, and is set if that was given up.
-	held    []packet  // Those behind it, in order.
-	since   time.Time // When the first of those came that are held while one is missing.
-	depth   time.Duration
+	next    uint16         // The packet that is due,
+	ts      uint32         // and the time of its sound.
+	missed  uint64         // Bit i stands for the packet next-1-i, and is set if that was given up.
+	held    []track.Packet // Those behind it, in order.
+	since   time.Time      // When the first of those came that are held while one is missing.
+	way     track.Underway
 	made    int       // Samples that were made up since a packet was handed on.
 	last    time.Time // When the packet came that was handed on last,
 	filled  int       // and how much silence went on since, in samples.
@@ -81,7 +77,6 @@ type counts struct {
 
 const (
 	frame       = opus.Clock / 50        // Of silence, and of what is made up, in samples.
-	leastDepth  = 20 * time.Millisecond  // A packet that is late by less came in time in any network.
 	stall       = 500 * time.Millisecond // Without any packet, until silence goes on: networks rarely hold packets that long.
 	longestGap  = opus.Clock             // In samples. What a sender leaves out beyond it is not filled: it has begun anew.
 	longestMade = opus.Clock * 6 / 50    // In samples. Opus fades what it makes up, and is silent by then.
@@ -89,21 +84,20 @@ const (
 	misordered  = 100                    // Packets: one that is older is not late, its sender has begun anew. As in RFC 3550, A.1.
 	jump        = 1000                   // Packets: so many are not lost at once, their sender has begun anew.
 	darkness    = 2                      // Bytes of a packet at most by which Opus says that nothing follows.
-	settling    = 8                      // The depth gets smaller by this part of it with each packet that never came.
-	grace       = 5 * time.Millisecond   // What is added to how late packets were.
+	grace       = 5 * time.Millisecond   // A missing packet has so much longer than any that came, for what machines are late by.
 )
 
 // arrived takes a packet.
-func (j *jitter) arrived(p packet) {
+func (j *jitter) arrived(p track.Packet) {
 	j.count.Packets++
 	if !j.begun {
 		j.begin(p)
 	}
-	ahead := int16(p.seq - j.next)
+	ahead := int16(p.Seq - j.next)
 	switch {
 	case ahead < -misordered || ahead > jump:
-		if p.seq != j.astray || j.count.Packets == 1 {
-			j.astray = p.seq + 1
+		if p.Seq != j.astray || j.count.Packets == 1 {
+			j.astray = p.Seq + 1
 			return // one such packet alone is no news
 		}
 		j.count.Restarted++
@@ -112,32 +106,35 @@ func (j *jitter) arrived(p packet) {
 		j.late(p, int(-ahead)-1)
 		return
 	}
-	at, there := slices.BinarySearchFunc(j.held, p, func(a, b packet) int { return cmp.Compare(int16(a.seq-j.next), int16(b.seq-j.next)) })
+	at, there := slices.BinarySearchFunc(j.held, p, func(a, b track.Packet) int { return cmp.Compare(int16(a.Seq-j.next), int16(b.Seq-j.next)) })
 	if there {
 		j.count.Twice++
 		return
 	}
-	switch {
-	case p.seq != j.next && len(j.held) == 0:
-		j.since = p.at
-	case p.seq == j.next && len(j.held) > 0: // it was waited for
-		j.depth = min(j.Most, max(j.depth, p.at.Sub(j.since)*5/4+grace))
+	j.note(p)
+	if p.Seq != j.next && len(j.held) == 0 {
+		j.since = p.At
 	}
 	j.held = slices.Insert(j.held, at, p)
 }
 
 // begin starts with a packet, whatever was before.
-func (j *jitter) begin(p packet) {
-	if !j.begun {
-		j.depth = j.Most
-	}
-	j.begun, j.next, j.ts = true, p.seq, p.ts
+func (j *jitter) begin(p track.Packet) {
+	j.begun, j.next, j.ts = true, p.Seq, p.TS
 	j.held, j.missed, j.made, j.filled, j.surplus = j.held[:0], 0, 0, 0, 0
-	j.last, j.resting = p.at, false
+	j.way = track.Underway{}
+	j.last, j.resting = p.At, false
+}
+
+// note takes note of how long a packet was underway. One without sound has no time of its own.
+func (j *jitter) note(p track.Packet) {
+	if p.Length > 0 {
+		j.way.Took(p.TS, p.At)
+	}
 }
 
 // late takes note of a packet whose place was passed; back is how many lie between.
-func (j *jitter) late(p packet, back int) {
+func (j *jitter) late(p track.Packet, back int) {
 	if back > 63 || j.missed>>back&1 == 0 {
 		j.count.Twice++
 		return
@@ -145,7 +142,7 @@ func (j *jitter) late(p packet, back int) {
 	j.missed &^= 1 << back
 	j.count.Late++
 	j.count.Lost--
-	j.depth = min(j.Most, 2*j.depth)
+	j.note(p)
 }
 
 // step returns what comes next of the sound by now, if anything does.
@@ -155,53 +152,68 @@ func (j *jitter) step(now time.Time) (piece, bool) {
 			return j.rest(now)
 		}
 		head := j.held[0]
-		missing := head.seq - j.next
-		if missing > 0 && now.Sub(j.since) < j.depth && len(j.held) < mostHeld {
+		missing := head.Seq - j.next
+		if missing > 0 && now.Before(j.until()) && len(j.held) < mostHeld {
 			return piece{}, false
 		}
-		gap := int(int32(head.ts - j.ts))
+		gap := int(int32(head.TS - j.ts))
 		if gap > longestGap || gap < -longestGap {
-			gap, j.ts, j.surplus = 0, head.ts, 0
+			gap, j.ts, j.surplus = 0, head.TS, 0
 		}
 		if missing > 0 {
-			if gap > 0 && head.length > 0 {
+			if gap > 0 && head.Length > 0 {
 				return j.make(head, gap, now), true
 			}
 			j.give(missing)
 			continue
 		}
-		if gap > 0 && head.length > 0 {
+		if gap > 0 && head.Length > 0 {
 			n := min(gap, frame)
-			return j.hand(piece{kind: quiet, length: n, at: head.at}), true
+			return j.hand(piece{kind: quiet, length: n, at: head.At}), true
 		}
 		j.held = j.held[1:]
 		if len(j.held) == 0 {
 			j.held = nil // so that its memory goes
 		} else {
-			j.since = j.held[0].at // if another one is missing, it shows now
+			j.since = j.held[0].At // if another one is missing, it shows now
 		}
 		j.pass(false)
-		j.last, j.filled = head.at, 0
-		if head.length == 0 {
+		j.last, j.filled = head.At, 0
+		if head.Length == 0 {
 			continue
 		}
 		if gap < 0 {
 			j.surplus -= gap
 		}
-		j.ts, j.made, j.resting = head.ts, 0, len(head.payload) <= darkness
-		return j.hand(piece{kind: whole, payload: head.payload, length: head.length, at: head.at}), true
+		j.ts, j.made, j.resting = head.TS, 0, len(head.Payload) <= darkness
+		return j.hand(piece{kind: whole, payload: head.Payload, length: head.Length, at: head.At}), true
 	}
 	return piece{}, false
 }
 
-// make makes up for the next part of what is missing before head: gap samples in all. The last of it is what the packet before head was.
-func (j *jitter) make(head packet, gap int, now time.Time) piece {
-	if gap <= head.length {
-		j.give(head.seq - j.next)
-		j.count.Recovered++
-		return j.hand(piece{kind: recovered, payload: head.payload, length: gap, at: now})
+// until returns when what is missing before the first that is held is given up.
+func (j *jitter) until() time.Time {
+	head := j.held[0]
+	most, least := j.since.Add(j.Most), j.since.Add(min(grace, j.Most))
+	by, ok := j.way.By(head.TS-uint32(head.Length), head.At) // of the last of it
+	by = by.Add(grace)
+	switch {
+	case !ok || by.After(most):
+		return most
+	case by.Before(least):
+		return least
 	}
-	p := piece{kind: concealed, length: min(gap-head.length, frame), at: now}
+	return by
+}
+
+// make makes up for the next part of what is missing before head: gap samples in all. The last of it is what the packet before head was.
+func (j *jitter) make(head track.Packet, gap int, now time.Time) piece {
+	if gap <= head.Length {
+		j.give(head.Seq - j.next)
+		j.count.Recovered++
+		return j.hand(piece{kind: recovered, payload: head.Payload, length: gap, at: now})
+	}
+	p := piece{kind: concealed, length: min(gap-head.Length, frame), at: now}
 	if j.made += p.length; j.made > longestMade {
 		p.kind = quiet
 	} else {
@@ -213,7 +225,6 @@ func (j *jitter) make(head packet, gap int, now time.Time) piece {
 // give gives up packets that are missing.
 func (j *jitter) give(missing uint16) {
 	j.count.Lost += uint64(missing)
-	j.depth = max(min(leastDepth, j.Most), j.depth-j.depth/settling)
 	for range missing {
 		j.pass(true)
 	}
@@ -265,7 +276,7 @@ func (j *jitter) due() (time.Time, bool) {
 	case !j.begun:
 		return time.Time{}, false
 	case len(j.held) > 0:
-		return j.since.Add(j.depth), true
+		return j.until(), true
 	}
 	return j.rests()
 }

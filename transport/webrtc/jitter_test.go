@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"riposte/audio/opus/track"
 )
 
 const ms = time.Millisecond
@@ -57,7 +59,7 @@ func (f *feed) cameWith(seq uint16, ts uint32, size, at int) {
 	b := make([]byte, max(size, 2))
 	binary.BigEndian.PutUint16(b, seq)
 	now := epoch.Add(time.Duration(at) * ms)
-	f.j.arrived(packet{seq: seq, ts: ts, payload: b[:max(size, 2)], length: frame, at: now})
+	f.j.arrived(track.Packet{Seq: seq, TS: ts, Payload: b[:max(size, 2)], Length: frame, At: now})
 	f.take(now)
 }
 
@@ -181,39 +183,51 @@ func TestJitter(t *testing.T) {
 	}
 }
 
-// A missing packet is waited for as long as such packets have lately been late, and never longer than the most.
+// A missing packet is waited for until it would be here if it were as late as any that came lately, and never longer than the most.
 func TestDepth(t *testing.T) {
+	const second = 50 // packets
 	f := newFeed()
 	n := 0
-	lose := func() time.Duration {
-		f.came(n, 20*n)
-		f.came(n+2, 20*n+40)
+	// for so many packets all come in time, but one in three, which is so late; then the next is lost, and the one after it comes, so late
+	// itself. How long is it waited for?
+	wait := func(packets, each, last int) time.Duration {
+		for end := n + packets; n < end; n += 3 {
+			f.came(n, 20*n)
+			f.came(n+1, 20*n+20)
+			f.came(n+2, 20*n+40+each)
+		}
 		before := len(f.at)
-		n += 3
-		f.came(n, 20*n+100)
-		waited := f.at[before] - time.Duration(20*(n-3)+40)*ms
-		n += 10
-		f.cameWith(uint16(n-1), uint32(n-1)*frame, 10, 20*n-20)
+		f.came(n+1, 20*n+20+last)
+		f.run(20*n + 110)
+		waited := f.at[before] - time.Duration(20*n+20+last)*ms
+		n += 6
 		return waited
 	}
-	if got := lose(); got != 40*ms {
-		t.Errorf("the first was waited for for %v", got)
+	for _, tt := range []struct {
+		name                string
+		packets, each, last int
+		want                time.Duration
+	}{
+		{"too little is known", 3, 0, 0, 40 * ms},
+		{"nothing was late", second, 0, 0, grace},
+		{"19 ms late, and the next one is in time", 3, 19, 0, 4 * ms}, // 19 + grace from when it was due, 20 ms before
+		{"19 ms late, and so is the next one", 3, 19, 19, grace},
+		{"35 ms late", 3, 35, 0, 20 * ms},
+		{"35 ms late, and the next one 10", 3, 35, 10, 10 * ms},
+		{"90 ms late", 3, 90, 0, 40 * ms},
+		{"then nothing for 4 s", 4 * second, 0, 0, 40 * ms},
+		{"then nothing for 16 s", 12 * second, 0, 0, grace},
+	} {
+		if got := wait(tt.packets, tt.each, tt.last); got != max(tt.want, grace) {
+			t.Errorf("%s: waited for %v, want %v", tt.name, got, max(tt.want, grace))
+		}
 	}
-	for range 40 {
-		lose()
+	for range 200 { // what never comes says nothing
+		f.came(n, 20*n)
+		n += 2
 	}
-	if got := lose(); got != leastDepth {
-		t.Errorf("where none ever comes the wait is %v, want %v", got, leastDepth)
-	}
-	f.j.arrived(packet{seq: f.j.next + 1, ts: f.j.ts + frame, length: frame, at: epoch.Add(time.Hour)})
-	f.j.arrived(packet{seq: f.j.next, ts: f.j.ts, length: frame, at: epoch.Add(time.Hour + 19*ms)})
-	if f.j.depth <= leastDepth || f.j.depth > 40*ms {
-		t.Errorf("after one that came 19 ms late the wait is %v", f.j.depth)
-	}
-	f.j.arrived(packet{seq: f.j.next + 3, ts: f.j.ts + 3*frame, length: frame, at: epoch.Add(time.Hour + 20*ms)})
-	f.j.arrived(packet{seq: f.j.next, ts: f.j.ts, length: frame, at: epoch.Add(2 * time.Hour)})
-	if f.j.depth > 40*ms {
-		t.Errorf("the wait grew to %v", f.j.depth)
+	if got := wait(3, 0, 0); got != grace {
+		t.Errorf("after loss alone: waited for %v", got)
 	}
 }
 
@@ -285,10 +299,15 @@ func FuzzJitter(f *testing.F) {
 			payload := make([]byte, 2+int(c[2]&3))
 			binary.BigEndian.PutUint16(payload, seq)
 			length := []int{frame, frame, 3 * frame, 0}[c[2]>>2&3]
-			j.arrived(packet{seq: seq, ts: ts, payload: payload, length: length, at: now})
+			j.arrived(track.Packet{Seq: seq, TS: ts, Payload: payload, Length: length, At: now})
 			take()
-			if len(j.held) > mostHeld || j.depth > j.Most {
-				t.Fatalf("%d packets are held, for %v", len(j.held), j.depth)
+			if len(j.held) > mostHeld {
+				t.Fatalf("%d packets are held", len(j.held))
+			}
+			if len(j.held) > 0 {
+				if wait := j.until().Sub(j.since); wait < 0 || wait > j.Most {
+					t.Fatalf("they wait for %v", wait)
+				}
 			}
 		}
 		if sum := j.count.Lost + j.count.Late; sum > 1<<40 {

@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"github.com/pion/ice/v4"
-	"github.com/pion/interceptor"
 	"github.com/pion/webrtc/v4"
 
 	"riposte/audio/opus"
+	"riposte/audio/opus/track"
 	"riposte/transport"
 	"riposte/transport/realtime"
 )
@@ -56,7 +56,7 @@ type Server struct {
 
 // Limits bounds what one caller may take. A zero field means its default.
 type Limits struct {
-	Depth   time.Duration // The most that a missing packet is waited for. It defaults to 40 ms, the microphone's share.
+	Depth   time.Duration // The most that a missing packet is waited for; less where none comes so late. It defaults to 40 ms, the microphone's share.
 	Lead    time.Duration // Sound that is here before it is due. It defaults to 60 ms, three packets.
 	Setup   time.Duration // How long a caller may take to connect. It defaults to 15 s.
 	Away    time.Duration // How long a connection may be broken before the call ends. It defaults to 15 s.
@@ -93,19 +93,6 @@ func (s *Server) Open(ctx context.Context) error {
 		return err
 	}
 	limits := s.Limits.withDefaults()
-	var media webrtc.MediaEngine
-	if err := media.RegisterCodec(webrtc.RTPCodecParameters{
-		RTPCodecCapability: webrtc.RTPCodecCapability{
-			MimeType: webrtc.MimeTypeOpus, ClockRate: opus.Clock, Channels: 2, SDPFmtpLine: "minptime=10;useinbandfec=1",
-		},
-		PayloadType: 111,
-	}, webrtc.RTPCodecTypeAudio); err != nil {
-		return err
-	}
-	var steps interceptor.Registry
-	if err := webrtc.ConfigureRTCPReports(&steps); err != nil {
-		return err
-	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return err
@@ -123,7 +110,9 @@ func (s *Server) Open(ctx context.Context) error {
 		return errors.Join(err, ports.close())
 	}
 	s.ctx, s.ports, s.calls = ctx, ports, map[string]*line{}
-	s.api = webrtc.NewAPI(webrtc.WithMediaEngine(&media), webrtc.WithInterceptorRegistry(&steps), webrtc.WithSettingEngine(engine))
+	if s.api, err = track.API(engine); err != nil {
+		return errors.Join(err, ports.close())
+	}
 	s.config = webrtc.Configuration{ICEServers: s.ICE, Certificates: []webrtc.Certificate{*certificate}}
 	if err := s.try(); err != nil {
 		return errors.Join(err, ports.close())

@@ -1,0 +1,30 @@
+// Package track is what both sides of a call over WebRTC have in common: how its tracks of sound are agreed on, what a packet of one is, and
+// how long packets are underway.
+package track
+
+import (
+	"github.com/pion/interceptor"
+	"github.com/pion/webrtc/v4"
+
+	"riposte/audio/opus"
+)
+
+// Format is how a call says that it has Opus: any length from 10 ms on, and FEC.
+const Format = "minptime=10;useinbandfec=1"
+
+// API returns what makes connections whose one codec is Opus, and whose sides report to each other what came.
+func API(e webrtc.SettingEngine) (*webrtc.API, error) {
+	var media webrtc.MediaEngine
+	codec := webrtc.RTPCodecParameters{
+		RTPCodecCapability: webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeOpus, ClockRate: opus.Clock, Channels: 2, SDPFmtpLine: Format},
+		PayloadType:        111, // as browsers number it
+	}
+	if err := media.RegisterCodec(codec, webrtc.RTPCodecTypeAudio); err != nil {
+		return nil, err
+	}
+	var steps interceptor.Registry
+	if err := webrtc.ConfigureRTCPReports(&steps); err != nil {
+		return nil, err
+	}
+	return webrtc.NewAPI(webrtc.WithMediaEngine(&media), webrtc.WithInterceptorRegistry(&steps), webrtc.WithSettingEngine(e)), nil
+}
