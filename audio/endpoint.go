@@ -37,6 +37,7 @@ type Endpointer struct {
 	voiced   bool  // Whether the last frame was.
 	runStart int64 // Where the present run of voiced frames began.
 	run      PCM   // Its sound, the last second at most.
+	stirs    int   // Frames in a row that may be the soft beginning of a voice.
 
 	talking bool  // Between Onset and Done.
 	maybe   bool  // Maybe was the last event.
@@ -49,6 +50,15 @@ type Endpointer struct {
 
 // hysteresis is how far below Threshold speech that has begun may fall.
 const hysteresis = 0.15
+
+// A voice that begins softly has a low probability in its first frames. From stirring of Threshold on a frame may be such a
+// beginning; after longestStir of them it is a noise that sounds a little like a voice. Measured on 81 clips of speech behind other
+// speech and a pause: the frame that is speech comes up to 104 ms (p95) after the first sound of the voice, the one that stirs up to
+// 59 ms; in 200 s of loud noises 11 stirred.
+const (
+	stirring    = 0.4
+	longestStir = 3
+)
 
 // Step takes the next frame, with the probability that it holds speech, and returns what follows from it. Frames may be
 // of any length; none is kept.
@@ -91,6 +101,9 @@ func (e *Endpointer) Paused() time.Duration { return Duration(int(e.paused), e.r
 // Voiced returns whether the last frame held speech, be it part of a turn or not.
 func (e *Endpointer) Voiced() bool { return e.voiced }
 
+// Stirring returns whether the last frame held speech or may have been its soft beginning: too little for an Onset, enough to pause for.
+func (e *Endpointer) Stirring() bool { return e.voiced || e.stirs > 0 && e.stirs <= longestStir }
+
 // Reset ends the turn without an event, for a turn that was ended by other means. Positions go on.
 func (e *Endpointer) Reset() {
 	e.talking, e.maybe, e.voiced, e.run = false, false, false, e.run[:0]
@@ -98,12 +111,21 @@ func (e *Endpointer) Reset() {
 
 // hear decides whether the frame is voiced and keeps the run of voiced frames.
 func (e *Endpointer) hear(speech float32, frame PCM) {
-	threshold := cmp.Or(e.Threshold, 0.5)
+	whole := cmp.Or(e.Threshold, 0.5)
+	threshold := whole
 	if e.voiced {
 		threshold -= hysteresis
 	}
-	was := e.voiced
-	e.voiced = speech >= threshold && frame.Level() > cmp.Or(e.Gate, -60)
+	was, loud := e.voiced, frame.Level() > cmp.Or(e.Gate, -60)
+	e.voiced = loud && speech >= threshold
+	switch {
+	case e.voiced:
+		e.stirs = longestStir // what follows is its end
+	case loud && speech >= stirring*whole:
+		e.stirs++
+	default:
+		e.stirs = 0
+	}
 	if !e.voiced {
 		return
 	}

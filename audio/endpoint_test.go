@@ -70,6 +70,42 @@ func TestEndpointer(t *testing.T) {
 	}
 }
 
+// What may be the soft beginning of a voice is told at once, and for three frames: a noise that sounds a little like a voice goes on.
+func TestEndpointerStirs(t *testing.T) {
+	for _, c := range []struct{ name, script, want string }{
+		{"speech", "..SS..", "..##.."},
+		{"a soft beginning", "..~~SS..", "..####.."},
+		{"a noise", "..~~~~~~~~..", "..###......."},
+		{"again after silence", "..~~~~.~..", "..###..#.."},
+		{"a soft end is none", "..SS..~.", "..##..#."},
+		{"what follows a click", "..S~~~~~", "..######"}, // by the hysteresis these are voiced
+		{"faint noise", "..ssss..", "........"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var e Endpointer
+			got := ""
+			for _, frame := range c.script {
+				script(&e, string(frame))
+				got += map[bool]string{true: "#", false: "."}[e.Stirring()]
+			}
+			if got != c.want {
+				t.Errorf("%s stirs at\n%s, want\n%s", c.script, got, c.want)
+			}
+		})
+	}
+	t.Run("by its own threshold", func(t *testing.T) {
+		e := Endpointer{Threshold: 1}
+		e.Step(0.3, rms(VADFrame, -20))
+		if e.Stirring() {
+			t.Error("0.3 stirs at a threshold of 1")
+		}
+		e.Step(0.45, rms(VADFrame, -20))
+		if !e.Stirring() {
+			t.Error("0.45 does not stir at a threshold of 1")
+		}
+	})
+}
+
 func TestEndpointerSettings(t *testing.T) {
 	e := Endpointer{Rate: 16000, Threshold: 0.3, MinSpeech: 32 * ms, Eager: 64 * ms, Silence: 96 * ms, Gate: -75}
 	if got, want := script(&e, ".~..s..~...."), []string{"onset@1", "maybe@3", "resumed@4", "maybe@6", "resumed@7", "maybe@9", "done@10"}; !slices.Equal(got, want) {

@@ -132,19 +132,21 @@ func isBackchannel(words []string) bool {
 
 // heed goes along with a challenge, frame by frame, from the first voiced one on.
 func (l *listener) heed(now time.Time) error {
-	voiced := l.ear.ends.Voiced()
+	voiced, stirring := l.ear.ends.Voiced(), l.ear.ends.Stirring()
 	l.listenForEcho(voiced)
 	switch c := l.challenge; {
+	case c == nil && l.echoes.known:
+		if l.challengeable() && voiced && (l.speaking() || l.mayEcho()) {
+			l.challenge = &challenge{loose: true}
+		}
+		return nil
 	case c == nil:
-		if !l.settings.Detection.Interrupt || !voiced || l.item != "" || !l.speaking() && !(l.echoes.known && l.mayEcho()) {
+		if !l.challengeable() || !stirring || !l.speaking() {
 			return nil
 		}
-		l.challenge = &challenge{loose: l.echoes.known}
-		if l.echoes.known {
-			return nil
-		}
+		l.challenge = &challenge{}
 		return l.hold(now)
-	case !l.ear.ends.Talking() && !voiced: // a click
+	case !l.ear.ends.Talking() && !stirring: // a click
 		return l.giveBack()
 	case voiced:
 		c.sounded += audio.VADFrame
@@ -165,6 +167,9 @@ func (l *listener) heed(now time.Time) error {
 	}
 	return nil
 }
+
+// challengeable reports whether what is heard now may be the beginning of a challenge.
+func (l *listener) challengeable() bool { return l.settings.Detection.Interrupt && l.item == "" }
 
 // hold holds the answer that is challenged, if it is not held yet.
 func (l *listener) hold(now time.Time) error {
