@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pion/ice/v4"
 	"github.com/pion/rtcp"
 	"github.com/pion/rtp"
 	"github.com/pion/webrtc/v4"
@@ -45,6 +46,7 @@ type connection struct {
 	detour Detour
 	log    *slog.Logger
 
+	mux     ice.UDPMux // Of calls to ::1; nil for others.
 	pc      *webrtc.PeerConnection
 	channel *webrtc.DataChannel
 	mic     *webrtc.TrackLocalStaticRTP
@@ -91,9 +93,9 @@ func (c *Caller) offer(ctx context.Context, address string) (line, error) {
 		p.cancel()
 		return nil, err
 	}
-	if err := p.prepare(loopback(u.Hostname())); err != nil {
+	if err := p.prepare(u.Hostname()); err != nil {
 		p.cancel()
-		return nil, err
+		return nil, errors.Join(err, p.hush())
 	}
 	if err := p.call(ctx); err != nil {
 		p.close(false)
@@ -109,12 +111,22 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// prepare makes this side of a connection, over this machine's loopback only if near.
-func (p *connection) prepare(near bool) error {
+// prepare makes this side of a connection to a host, over this machine's loopback only if that is this machine.
+func (p *connection) prepare(host string) error {
+	near, six := loopback(host), net.ParseIP(host).Equal(net.IPv6loopback)
 	var e webrtc.SettingEngine
 	e.SetIncludeLoopbackCandidate(near)
+	e.SetNetworkTypes([]webrtc.NetworkType{webrtc.NetworkTypeUDP4, webrtc.NetworkTypeUDP6, webrtc.NetworkTypeTCP4, webrtc.NetworkTypeTCP6}) // TCP where UDP is not answered
 	if near {
 		e.SetIPFilter(net.IP.IsLoopback)
+	}
+	if six {
+		conn, err := net.ListenPacket("udp6", "[::1]:0") // which ICE does not find by itself
+		if err != nil {
+			return fmt.Errorf("calling ::1: %w", err)
+		}
+		p.mux = ice.NewUDPMuxDefault(ice.UDPMuxParams{UDPConn: conn})
+		e.SetICEUDPMux(p.mux)
 	}
 	e.SetICETimeouts(brokenAfter, goneAfter, time.Second)
 	api, err := track.API(e)
@@ -130,6 +142,14 @@ func (p *connection) prepare(near bool) error {
 		return errors.Join(err, pc.Close())
 	}
 	return nil
+}
+
+// hush closes the port of its own, where it has one.
+func (p *connection) hush() error {
+	if p.mux == nil {
+		return nil
+	}
+	return p.mux.Close()
 }
 
 // furnish gives the connection its tracks and its data channel.
@@ -418,6 +438,9 @@ func (p *connection) end(why error) {
 func (p *connection) close(bool) {
 	p.end(ErrClosed)
 	if err := p.pc.GracefulClose(); err != nil {
+		p.log.Debug("closing", "err", err)
+	}
+	if err := p.hush(); err != nil {
 		p.log.Debug("closing", "err", err)
 	}
 	p.parts.Wait()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"math"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -44,7 +45,7 @@ type service struct {
 	turns []time.Duration // Of voice.
 }
 
-func serve(t *testing.T, s *service) *service {
+func serve(t *testing.T, s *service, change ...func(*webrtc.Server)) *service {
 	t.Helper()
 	need(t)
 	s.T = t
@@ -55,6 +56,9 @@ func serve(t *testing.T, s *service) *service {
 		Admit: func() (func(), error) { places.Add(1); return places.Done, nil },
 	}
 	s.webrtc = &webrtc.Server{Calls: calls, UDP: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler), Limits: webrtc.Limits{DTX: true}}
+	for _, c := range change {
+		c(s.webrtc)
+	}
 	ctx, end := context.WithCancelCause(context.Background())
 	if err := s.webrtc.Open(ctx); err != nil {
 		t.Fatal(err)
@@ -73,6 +77,62 @@ func serve(t *testing.T, s *service) *service {
 	})
 	s.url = strings.Replace(server.URL, "http://", "ws://", 1)
 	return s
+}
+
+// overTCP leaves no other way to a service.
+type overTCP struct{ t *testing.T }
+
+func (d overTCP) Offer(sdp string) string { return d.lead(sdp, "none") }
+
+func (d overTCP) Answer(sdp string) (string, error) {
+	sdp = d.lead(sdp, " tcp ")
+	if !strings.Contains(sdp, "a=candidate:") {
+		d.t.Error("the service has no TCP port")
+	}
+	return sdp, nil
+}
+
+func (d overTCP) lead(sdp, with string) string {
+	var b strings.Builder
+	for line := range strings.Lines(sdp) {
+		if !strings.HasPrefix(line, "a=candidate:") || strings.Contains(line, with) {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// A call is made by TCP where UDP does not come through, and to ::1.
+func TestOtherWays(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, udp, tcp, host string
+		detour               Detour
+	}{
+		{"over TCP", "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1", overTCP{t}},
+		{"over IPv6", "[::1]:0", "", "::1", nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			listener, err := net.Listen("tcp", net.JoinHostPort(tt.host, "0"))
+			if err != nil {
+				t.Skip(err)
+			}
+			s := serve(t, &service{length: 200 * ms}, func(s *webrtc.Server) { s.UDP, s.TCP = tt.udp, tt.tcp })
+			// The same service at another address.
+			server := &http.Server{Handler: s.webrtc}
+			go server.Serve(listener)
+			t.Cleanup(func() { server.Close() })
+			call := dial(t, &Caller{URL: "ws://" + listener.Addr().String(), Key: "secret", Wire: WebRTC, Detour: tt.detour})
+			defer call.Close()
+			turn, err := call.Say(t.Context(), question(600*ms))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if turn.Transcript != "said a" || turn.Audible == 0 {
+				t.Errorf("the turn is %+v", turn)
+			}
+		})
+	}
 }
 
 // hold holds one call.

@@ -47,6 +47,7 @@ type Server struct {
 	config webrtc.Configuration
 	mux    http.ServeMux
 	tally  tally
+	trying sync.WaitGroup // What looks whether the servers for ICE help.
 
 	waiting waiting
 
@@ -131,7 +132,64 @@ func (s *Server) try() error {
 	if err != nil {
 		return fmt.Errorf("calls over WebRTC: %w", err)
 	}
-	return pc.Close()
+	if err := pc.Close(); err != nil {
+		return err
+	}
+	for _, server := range s.ICE {
+		for _, url := range server.URLs {
+			s.trying.Go(func() {
+				one := webrtc.ICEServer{URLs: []string{url}, Username: server.Username, Credential: server.Credential}
+				if helps, err := s.helps(one); !helps {
+					s.Log.Warn("a server for ICE gives no address: callers who need it will not connect", "server", url, "err", err,
+						"see", "whether it can be reached from here, and its name and password (webrtc-user, webrtc-password)")
+				}
+			})
+		}
+	}
+	return nil
+}
+
+// helps looks whether a STUN server says by what address it sees this machine, or a TURN server lends one.
+func (s *Server) helps(server webrtc.ICEServer) (bool, error) {
+	pc, err := s.api.NewPeerConnection(webrtc.Configuration{ICEServers: []webrtc.ICEServer{server}})
+	if err != nil {
+		return false, err
+	}
+	defer pc.GracefulClose()
+	found := make(chan struct{})
+	var once sync.Once
+	pc.OnICECandidate(func(c *webrtc.ICECandidate) {
+		if c != nil && (c.Typ == webrtc.ICECandidateTypeRelay || c.Typ == webrtc.ICECandidateTypeSrflx && strings.HasPrefix(server.URLs[0], "stun")) {
+			once.Do(func() { close(found) })
+		}
+	})
+	if _, err := pc.CreateDataChannel(channelName, nil); err != nil {
+		return false, err
+	}
+	o, err := pc.CreateOffer(nil)
+	if err != nil {
+		return false, err
+	}
+	gathered := webrtc.GatheringCompletePromise(pc)
+	if err := pc.SetLocalDescription(o); err != nil {
+		return false, err
+	}
+	late := time.NewTimer(s.Limits.withDefaults().Gather)
+	defer late.Stop()
+	select {
+	case <-found:
+		return true, nil
+	case <-gathered:
+	case <-late.C:
+	case <-s.ctx.Done():
+		return true, nil // nobody is interested any more
+	}
+	select {
+	case <-found:
+		return true, nil
+	default:
+		return false, nil
+	}
 }
 
 // engine says how connections are made.
@@ -165,7 +223,10 @@ const usualBroken = 5 * time.Second
 func (s *Server) Addresses() []string { return s.ports.addresses() }
 
 // Close closes the ports. Calls have to have ended.
-func (s *Server) Close() error { return s.ports.close() }
+func (s *Server) Close() error {
+	s.trying.Wait()
+	return s.ports.close()
+}
 
 // ServeHTTP answers a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }

@@ -3,6 +3,8 @@
 package track
 
 import (
+	"time"
+
 	"github.com/pion/interceptor"
 	"github.com/pion/webrtc/v4"
 
@@ -12,8 +14,14 @@ import (
 // Format is how a call says that it has Opus: any length from 10 ms on, and FEC.
 const Format = "minptime=10;useinbandfec=1"
 
-// API returns what makes connections whose one codec is Opus, and whose sides report to each other what came.
+// again is the longest after which a data channel sends again what nobody has confirmed. Usually that doubles each time, up to a minute: after
+// some seconds without a network everything said meanwhile would be as much later once more.
+const again = time.Second
+
+// API returns what makes connections whose one codec is Opus, whose sides report to each other what came, and whose data channels recover
+// from loss within a second.
 func API(e webrtc.SettingEngine) (*webrtc.API, error) {
+	e.SetSCTPRTOMax(again)
 	var media webrtc.MediaEngine
 	codec := webrtc.RTPCodecParameters{
 		RTPCodecCapability: webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeOpus, ClockRate: opus.Clock, Channels: 2, SDPFmtpLine: Format},
