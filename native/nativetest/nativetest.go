@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"riposte/native"
@@ -62,12 +63,18 @@ func ONNXRuntime(t testing.TB) string {
 // my fellow Americans: ask not what your country can do for you, ask what you can do for your country."
 func Recording(t testing.TB) string {
 	t.Helper()
-	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/ggerganov/whisper.cpp/bindings/go").Output()
+	path, err := recording()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return filepath.Join(strings.TrimSpace(string(dir)), "samples", "jfk.wav")
+	return path
 }
+
+// recording asks the go command, which takes its time, once.
+var recording = sync.OnceValues(func() (string, error) {
+	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/ggerganov/whisper.cpp/bindings/go").Output()
+	return filepath.Join(strings.TrimSpace(string(dir)), "samples", "jfk.wav"), err
+})
 
 func open(t testing.TB) *native.Store {
 	t.Helper()

@@ -13,7 +13,7 @@ import (
 // A sentence that has come to its end is closed more surely than one that was left in its middle, however it is heard: at once,
 // or while it is spoken, and so with the words of a hypothesis.
 func TestClosed(t *testing.T) {
-	e := open(t, &Engine{})
+	e := common(t)
 	speech := jfk(t)
 	closed := func(samples int) float32 {
 		got, err := stt.Transcribe(t.Context(), e, speech[:samples], stt.Options{})

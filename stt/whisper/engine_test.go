@@ -23,7 +23,7 @@ import (
 )
 
 func TestTranscribe(t *testing.T) {
-	e := open(t, &Engine{})
+	e := common(t)
 	president := jfk(t)
 	for _, tt := range []struct {
 		name   string
@@ -58,7 +58,7 @@ func TestTranscribe(t *testing.T) {
 
 // TestShort hears a third of a second out of the middle of a word: whatever it is taken for, it is short.
 func TestShort(t *testing.T) {
-	e := open(t, &Engine{})
+	e := common(t)
 	got, err := stt.Transcribe(t.Context(), e, jfk(t)[audio.SpeechRate/2:][:audio.SpeechRate*3/10], stt.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func TestShort(t *testing.T) {
 }
 
 func TestLongLosesNothing(t *testing.T) {
-	e := open(t, &Engine{})
+	e := common(t)
 	p := jfk(t)
 	long := append(append(append(audio.PCM{}, p...), p...), p...)
 	long = append(long, make(audio.PCM, 2*audio.SpeechRate)...)
@@ -259,7 +259,7 @@ func TestOpenEnded(t *testing.T) {
 }
 
 func TestLanguage(t *testing.T) {
-	e := open(t, &Engine{})
+	e := common(t)
 	if _, err := stt.Transcribe(t.Context(), e, jfk(t), stt.Options{Language: "de"}); !errors.Is(err, ErrLanguage) {
 		t.Errorf("German by an English-only model: error %v", err)
 	}

@@ -3,10 +3,9 @@
 package whisper
 
 import (
-	"os/exec"
-	"path/filepath"
+	"context"
 	"slices"
-	"strings"
+	"sync"
 	"testing"
 
 	"riposte/audio"
@@ -33,16 +32,35 @@ func open(t testing.TB, e *Engine) *Engine {
 	return e
 }
 
+// common returns an engine of which nothing is set, for tests that leave it as it is. All of them share one, since loading takes its time.
+func common(t testing.TB) *Engine {
+	t.Helper()
+	model := nativetest.File(t, "whisper-tiny.en")
+	shared.once.Do(func() {
+		e := &Engine{Model: model, Threads: 1}
+		if shared.err = e.Open(context.Background()); shared.err == nil {
+			shared.engine = e
+			atEnd = append(atEnd, e.Close)
+		}
+	})
+	if shared.engine == nil {
+		t.Fatalf("the engine that tests share is not open: %v", shared.err)
+	}
+	return shared.engine
+}
+
+var shared struct {
+	once   sync.Once
+	engine *Engine
+	err    error
+}
+
 const jfkWords = "and so my fellow americans ask not what your country can do for you ask what you can do for your country"
 
 // jfk returns the 11 s that the bindings bring along.
 func jfk(t testing.TB) audio.PCM {
 	t.Helper()
-	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/ggerganov/whisper.cpp/bindings/go").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return clip(t, filepath.Join(strings.TrimSpace(string(dir)), "samples", "jfk.wav"))
+	return clip(t, nativetest.Recording(t))
 }
 
 // clip returns the sound of a file at audio.SpeechRate.

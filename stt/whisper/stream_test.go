@@ -205,7 +205,7 @@ func TestNoSpeech(t *testing.T) {
 
 // TestSeams hears a monologue that no window holds, as it grows and at once: nothing is lost or doubled where it is cut.
 func TestSeams(t *testing.T) {
-	e := open(t, &Engine{})
+	e := common(t)
 	var long audio.PCM
 	var want []string
 	for _, part := range []struct {
