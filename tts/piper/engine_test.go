@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"math"
@@ -25,14 +26,30 @@ import (
 	"riposte/tts"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(tests{m}) }
+
+// tests are those of this package, with the voices that they share.
+type tests struct{ *testing.M }
+
+// Run implements goleak.TestingM.
+func (ts tests) Run() int {
+	code := ts.M.Run()
+	for _, e := range shared.voices {
+		if err := e.Close(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	return code
+}
 
 // realVoice is the voice that set-up fetches.
 const realVoice = "piper-en_us-joe-medium"
 
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 
-func openEngine(t testing.TB, e *Engine) {
+// open opens a voice, which the caller closes.
+func open(t testing.TB, e *Engine) {
 	t.Helper()
 	if err := e.Open(t.Context()); err != nil {
 		if errors.Is(err, ErrEspeak) && os.Getenv(nativetest.Required) != "required" {
@@ -40,6 +57,12 @@ func openEngine(t testing.TB, e *Engine) {
 		}
 		t.Fatal(err)
 	}
+}
+
+// openEngine opens a voice for one test.
+func openEngine(t testing.TB, e *Engine) {
+	t.Helper()
+	open(t, e)
 	t.Cleanup(func() {
 		if err := e.Close(); err != nil {
 			t.Error(err)
@@ -47,14 +70,46 @@ func openEngine(t testing.TB, e *Engine) {
 	})
 }
 
-// openReal opens the real voice; without noise it says the same text the same way each time.
+// shared are real voices, with noise and without: to open one takes longer than most tests.
+var shared struct {
+	mu     sync.Mutex
+	voices map[bool]*Engine
+}
+
+// shareReal returns the real voice that tests share, which keeps nothing of what it spoke; without noise it says the same text the same way
+// each time.
+func shareReal(t testing.TB, noise bool) *Engine {
+	t.Helper()
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if e := shared.voices[noise]; e != nil {
+		return e
+	}
+	e := realEngine(t, noise)
+	e.CacheBytes = -1
+	open(t, e)
+	if shared.voices == nil {
+		shared.voices = map[bool]*Engine{}
+	}
+	shared.voices[noise] = e
+	return e
+}
+
+// openReal opens the real voice for one test, which closes it or looks at what it keeps.
 func openReal(t testing.TB, noise bool) *Engine {
+	t.Helper()
+	e := realEngine(t, noise)
+	openEngine(t, e)
+	return e
+}
+
+// realEngine is the real voice before it is opened.
+func realEngine(t testing.TB, noise bool) *Engine {
 	t.Helper()
 	e := &Engine{Model: nativetest.File(t, realVoice), Runtime: onnxtest.Runtime(t), Log: quiet()}
 	if !noise {
 		e.NoiseScale, e.NoiseWidth = -1, -1
 	}
-	openEngine(t, e)
 	return e
 }
 
@@ -74,7 +129,7 @@ func say(t testing.TB, e *Engine, text string, o tts.Options) []audio.PCM {
 const sentence = "Your table for four is booked for seven o'clock this evening, and the kitchen knows about the nuts."
 
 func TestRealWindowsEqualTheWhole(t *testing.T) {
-	e := openReal(t, true)
+	e := shareReal(t, true)
 	if e.net.flow == nil || e.net.decoder == nil || e.net.hop != 256 || e.net.overlap != overlaps[0] || e.Rate() != 22050 {
 		t.Fatalf("flow %v, decoder %v, hop %d, overlap %d, rate %d", e.net.flow, e.net.decoder, e.net.hop, e.net.overlap, e.Rate())
 	}
@@ -111,7 +166,7 @@ func TestClickIsFound(t *testing.T) {
 }
 
 func TestFirstSoundLeavesBeforeTheLastIsMade(t *testing.T) {
-	e := openReal(t, false)
+	e := shareReal(t, false)
 	said, err := units("en-us", sentence)
 	if err != nil {
 		t.Fatal(err)
@@ -136,7 +191,7 @@ func TestFirstSoundLeavesBeforeTheLastIsMade(t *testing.T) {
 }
 
 func TestNothingToSay(t *testing.T) {
-	e := openReal(t, false)
+	e := shareReal(t, false)
 	for _, text := range []string{"", "  \n", "😀👍", "***", "...", "—", "\x00\xff", "#", "<br>"} {
 		if chunks := say(t, e, text, tts.Options{}); len(chunks) > 0 {
 			t.Errorf("%q became %d chunks", text, len(chunks))
@@ -145,7 +200,7 @@ func TestNothingToSay(t *testing.T) {
 }
 
 func TestSpeedChangesTheLength(t *testing.T) {
-	e := openReal(t, false)
+	e := shareReal(t, false)
 	length := func(speed float32) int { return len(slices.Concat(say(t, e, sentence, tts.Options{Speed: speed})...)) }
 	own := length(0)
 	if same := length(1); same != own {
@@ -165,7 +220,7 @@ func TestSpeedChangesTheLength(t *testing.T) {
 }
 
 func TestSentencesAreApart(t *testing.T) {
-	e := openReal(t, false)
+	e := shareReal(t, false)
 	pause := audio.Samples(usualPause, e.Rate())
 	quietChunks := 0
 	for _, c := range say(t, e, "It is done. Is there anything else?", tts.Options{}) {
@@ -179,7 +234,7 @@ func TestSentencesAreApart(t *testing.T) {
 }
 
 func TestSpeakEndsWithItsContext(t *testing.T) {
-	e := openReal(t, true)
+	e := shareReal(t, true)
 	reason := errors.New("barge-in")
 	long := strings.Repeat(sentence+" ", 5)
 	for name, after := range map[string]time.Duration{"before": 0, "in the text": 5 * time.Millisecond, "later": 120 * time.Millisecond} {
@@ -230,7 +285,7 @@ func TestBreakingOutStops(t *testing.T) {
 }
 
 func TestSpeakersAtOnceSayTheSame(t *testing.T) {
-	e := openReal(t, false)
+	e := shareReal(t, false)
 	texts := []string{"Good morning.", "The train leaves at noon, from platform nine.", sentence}
 	alone := make([]audio.PCM, len(texts))
 	for i, text := range texts {
@@ -259,7 +314,7 @@ func TestLongTextIsSpokenInBoundedMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("speaks five hundred words")
 	}
-	e := openReal(t, true)
+	e := shareReal(t, true)
 	words := strings.Repeat("every good boy does fine and all of them go home ", 46) // 506 words and no mark among them.
 	before := heap()
 	most, samples := uint64(0), 0

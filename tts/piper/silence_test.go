@@ -64,7 +64,7 @@ func TestSilenceGoesAndOnsetsStay(t *testing.T) {
 
 // Words that begin softly keep all of their beginning: what is cut off is nothing beside what follows.
 func TestSoftConsonantsAreKept(t *testing.T) {
-	e := openReal(t, false)
+	e := shareReal(t, false)
 	for _, text := range []string{"Fine.", "Four people.", "How are you?", "Hello there.", "Happy to help.", "Thanks a lot.", "Physics is fun.", "Vote now.", "Sure!"} {
 		said, err := units("en-us", tts.Normalize(text, "en-us"))
 		if err != nil {
@@ -95,7 +95,7 @@ func TestSoftConsonantsAreKept(t *testing.T) {
 }
 
 func TestFirstChunkBeginsWithSound(t *testing.T) {
-	e := openReal(t, false)
+	e := shareReal(t, false)
 	chunks := say(t, e, sentence, tts.Options{})
 	if len(chunks) < 4 {
 		t.Fatalf("%d chunks, want several", len(chunks))
@@ -112,7 +112,7 @@ func TestFirstChunkBeginsWithSound(t *testing.T) {
 }
 
 func TestWordsThatReadOnEndWithoutAPause(t *testing.T) {
-	e := openReal(t, false)
+	e := shareReal(t, false)
 	tail := func(text string) time.Duration {
 		pcm := slices.Concat(say(t, e, text, tts.Options{})...)
 		n := 0

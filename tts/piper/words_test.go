@@ -76,7 +76,7 @@ var pausing = []string{
 
 // TestWordsEndWhereTheVoiceRests compares the words ahead of pauses with where the sound falls silent.
 func TestWordsEndWhereTheVoiceRests(t *testing.T) {
-	e := openReal(t, true)
+	e := shareReal(t, true)
 	var off []time.Duration
 	var far []string // The voice draws with noise: now and then a word breathes out for longer than its phonemes last.
 	for _, text := range pausing {
@@ -114,7 +114,7 @@ var closing = []string{
 
 // TestWordsEndWhereTheNextBegin compares words that others follow at once with where the sound stops for the next one.
 func TestWordsEndWhereTheNextBegin(t *testing.T) {
-	e := openReal(t, true)
+	e := shareReal(t, true)
 	var off []time.Duration
 	for _, text := range closing {
 		got := tell(t, e, text, tts.Options{})
@@ -140,7 +140,7 @@ func TestWordsEndWhereTheNextBegin(t *testing.T) {
 func distance(a, b int) int { return max(a-b, b-a) }
 
 func TestWordsOfAllKindsOfTexts(t *testing.T) {
-	e := openReal(t, true)
+	e := shareReal(t, true)
 	for _, text := range []string{
 		"It's 12:30 on 5 March 2024.", "# Menu\n\n- **Soup** $4.50\n- Bread & butter", "See [our site](https://example.com/menu), or call 555-1234!",
 		"😀 Great, I'm in 👍", "A B C", "well-known facts", "We won 3-2. U.S. teams rarely do. A+!", "Dr. Smith vs. the N.Y. Times, etc.",
@@ -159,7 +159,7 @@ func TestWordsOfAllKindsOfTexts(t *testing.T) {
 }
 
 func TestWordsWithoutSound(t *testing.T) {
-	e := openReal(t, false)
+	e := shareReal(t, false)
 	if got := tell(t, e, " 🎉  👍 ", tts.Options{}); len(got.words) != 2 || got.words[1].Heard != 0 || len(got.sound) > 0 {
 		t.Errorf("%+v", got)
 	}
@@ -193,7 +193,7 @@ func TestKeptTextsTellTheirWords(t *testing.T) {
 }
 
 func TestWordsKeepPace(t *testing.T) {
-	e := openReal(t, false)
+	e := shareReal(t, false)
 	const text = "The train leaves at noon, from platform nine."
 	own, fast := tell(t, e, text, tts.Options{}), tell(t, e, text, tts.Options{Speed: 2})
 	for i, w := range own.words {
