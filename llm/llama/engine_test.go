@@ -38,6 +38,32 @@ func openEngine(t testing.TB, options ...func(*Engine)) *Engine {
 	return e
 }
 
+// brief leaves little room for conversations, which makes an engine open sooner.
+func brief(e *Engine) { e.ContextTokens = 512 }
+
+// commonEngine returns an engine of which nothing is set, for tests that leave it as it is and to whom it is all the same what it computed before.
+// All of them share one, since loading takes its time.
+func commonEngine(t testing.TB) *Engine {
+	t.Helper()
+	dir, model := nativetest.LlamaDir(t), nativetest.File(t, testModel)
+	shared.once.Do(func() {
+		e := &Engine{LibDir: dir, Model: model}
+		if shared.err = e.Open(context.Background()); shared.err == nil {
+			shared.engine = e
+		}
+	})
+	if shared.engine == nil {
+		t.Fatalf("the engine that tests share is not open: %v", shared.err)
+	}
+	return shared.engine
+}
+
+var shared struct {
+	once   sync.Once
+	engine *Engine
+	err    error
+}
+
 const voice = "You are a friendly voice assistant. Answer in one or two short sentences."
 
 // asking is a request of a first turn.
@@ -78,7 +104,7 @@ func answer(t testing.TB, e *Engine, r llm.Request) reply {
 }
 
 func TestEngineAnswers(t *testing.T) {
-	e := openEngine(t)
+	e := openEngine(t, brief)
 	first := answer(t, e, asking("", "Count from one to ten."))
 	if first.usage.Prompt < 20 || first.usage.Prompt > 60 || first.usage.Cached != 0 {
 		t.Errorf("%+v", first.usage)
@@ -107,7 +133,7 @@ func TestEngineAnswers(t *testing.T) {
 }
 
 func TestEngineEndsAnswers(t *testing.T) {
-	e := openEngine(t)
+	e := commonEngine(t)
 	r := asking("", "Count from one to ten.")
 	whole := answer(t, e, r)
 	r.MaxTokens = 3
@@ -134,7 +160,7 @@ func repeating(conversation, words string) llm.Request {
 }
 
 func TestEngineAnswersManyAtOnce(t *testing.T) {
-	e := openEngine(t, func(e *Engine) { e.Conversations = 4 })
+	e := openEngine(t, brief, func(e *Engine) { e.Conversations = 4 })
 	words := []string{
 		"seven eight nine ten", "the dog ran over the hill", "blue yellow orange black", "a warm evening at the sea",
 		"silver gold copper iron", "the train leaves at noon", "she sells shoes by the shore",
@@ -159,7 +185,7 @@ func TestEngineAnswersManyAtOnce(t *testing.T) {
 }
 
 func TestEngineKeepsConversations(t *testing.T) {
-	e := openEngine(t)
+	e := commonEngine(t)
 	r := repeating("kept", "seven eight nine ten")
 	first := answer(t, e, r)
 	r.Messages = append(r.Messages, llm.Message{Role: llm.Assistant, Text: first.text}, llm.Message{Role: llm.User, Text: "the dog ran over the hill"})
@@ -179,7 +205,7 @@ func TestEngineKeepsConversations(t *testing.T) {
 		t.Errorf("%q %+v: the second turn's prompt of %d tokens should be there", cut.text, cut.usage, kept.usage.Prompt)
 	}
 	// The same conversation in an engine that has never heard of it.
-	fresh := openEngine(t)
+	fresh := openEngine(t, brief)
 	if anew := answer(t, fresh, r); anew.usage.Cached != 0 || anew.usage.Prompt != cut.usage.Prompt || anew.text != cut.text {
 		t.Errorf("anew %q %+v, kept %q %+v", anew.text, anew.usage, cut.text, cut.usage)
 	}
@@ -232,7 +258,7 @@ func TestEngineTakesAnyConversation(t *testing.T) {
 }
 
 func TestEngineStops(t *testing.T) {
-	e := openEngine(t)
+	e := commonEngine(t)
 	t.Run("by leaving the loop", func(t *testing.T) {
 		for range 5 {
 			for range e.Generate(t.Context(), asking("left", "Tell me a long story.")) {
@@ -289,7 +315,7 @@ func waitIdle(t *testing.T, e *Engine) {
 }
 
 func TestEngineSlowReader(t *testing.T) {
-	e := openEngine(t, func(e *Engine) { e.Ahead, e.Conversations = 2, 2 })
+	e := openEngine(t, func(e *Engine) { e.Ahead, e.Conversations, e.ContextTokens = 2, 2, 512 })
 	const want = "the dog ran over the hill"
 	next, stop := iter.Pull2(e.Generate(t.Context(), repeating("slow", want)))
 	defer stop()
@@ -320,7 +346,7 @@ func TestEngineSlowReader(t *testing.T) {
 }
 
 func TestEngineCloses(t *testing.T) {
-	e := openEngine(t)
+	e := openEngine(t, brief)
 	started := make(chan struct{}, 6)
 	var wg sync.WaitGroup
 	for i := range 6 {

@@ -23,7 +23,7 @@ var formSchemas = map[string]string{
 }
 
 func TestEngineKeepsToSchemas(t *testing.T) {
-	e := openEngine(t)
+	e := commonEngine(t)
 	for name, text := range formSchemas {
 		t.Run(name, func(t *testing.T) {
 			v, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
@@ -63,7 +63,7 @@ func TestEngineKeepsToSchemas(t *testing.T) {
 }
 
 func TestEngineKeepsToAnyObject(t *testing.T) {
-	e := openEngine(t)
+	e := commonEngine(t)
 	r := asking("", "Describe Paris as a JSON object.")
 	r.MaxTokens, r.Format.Schema = 12, json.RawMessage(" { } ")
 	if a := answer(t, e, r); !strings.HasPrefix(a.text, "{") || a.usage.Finish != llm.FinishLength {
@@ -72,7 +72,7 @@ func TestEngineKeepsToAnyObject(t *testing.T) {
 }
 
 func TestEngineKeepsToGrammars(t *testing.T) {
-	e := openEngine(t)
+	e := commonEngine(t)
 	for grammar, want := range map[string]func(string) bool{
 		`root ::= "yes" | "no"`:                              func(s string) bool { return s == "yes" || s == "no" },
 		"root ::= word (\" \" word){2}\nword ::= [a-z]{2,5}": func(s string) bool { return len(strings.Fields(s)) == 3 && s == strings.ToLower(s) },
@@ -91,7 +91,7 @@ func TestEngineKeepsToGrammars(t *testing.T) {
 }
 
 func TestEngineRefusesForms(t *testing.T) {
-	e := openEngine(t)
+	e := commonEngine(t)
 	for name, f := range map[string]llm.Format{
 		"no grammar":     {Grammar: "root"},
 		"left recursion": {Grammar: "root ::= root \"a\" | \"b\""},
@@ -115,7 +115,7 @@ func TestEngineRefusesForms(t *testing.T) {
 
 // An ambiguous grammar ends its own answer, in time.
 func TestEngineGivesUpAmbiguousForms(t *testing.T) {
-	e := openEngine(t)
+	e := commonEngine(t)
 	r := asking("", "Say x.")
 	r.MaxTokens = 200
 	r.Format.Grammar = "root ::= a a a a a a a a \"!\"\na ::= \"x\" a \"y\" a a | \"x\" a a \"z\"? a a \"w\"? | \"x\" | \"\""

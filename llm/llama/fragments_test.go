@@ -43,7 +43,7 @@ func TestFragmentsForget(t *testing.T) {
 }
 
 func TestFragmentsAreWhatTheTokenizerSays(t *testing.T) {
-	e := openEngine(t)
+	e := commonEngine(t)
 	if len(e.ask.pieces.markers) == 0 {
 		t.Fatal("the template has no markers")
 	}

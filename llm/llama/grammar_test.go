@@ -17,7 +17,7 @@ import (
 // llama.cpp's own grammar sampler allows the same tokens at every place of a text, but for control tokens, the zero byte,
 // and ends within a character, which it also allows.
 func TestGrammarAgreesWithLlama(t *testing.T) {
-	e := openEngine(t)
+	e := commonEngine(t)
 	l := e.model.lexicon()
 	texts := map[string][]string{}
 	for name, s := range formSchemas {

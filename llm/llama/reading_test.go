@@ -20,7 +20,7 @@ func said(text string) []llm.Message {
 }
 
 func TestEngineReadsBeginnings(t *testing.T) {
-	e := openEngine(t)
+	e := commonEngine(t)
 	for _, q := range questions {
 		whole, closing, err := e.ask.unfinished(said(q), 1000)
 		if err != nil || closing < 0 {
@@ -49,7 +49,7 @@ func TestEngineReadsBeginnings(t *testing.T) {
 }
 
 func TestEngineReads(t *testing.T) {
-	e := openEngine(t)
+	e := openEngine(t, brief)
 	read := func(m []llm.Message) llm.Reading {
 		t.Helper()
 		r, err := e.Read(t.Context(), llm.Request{Conversation: "reads", Messages: m, Urgency: budget.Urgency{Class: budget.Partial}})
@@ -88,7 +88,7 @@ func TestEngineReads(t *testing.T) {
 
 // Whatever was read before, and taken back, the answer is the one without it.
 func TestEngineAnswersTheSameAfterReading(t *testing.T) {
-	e, plain := openEngine(t), openEngine(t)
+	e, plain := openEngine(t, brief), commonEngine(t)
 	for _, q := range []string{"Why is the sky blue?", "Tell me a short story about a lighthouse.", "What do bees do in winter, when there are no flowers?"} {
 		for n := 4; n < len(q); n += 9 {
 			for _, text := range []string{q[:n], q[:n] + " perhaps not"} {
@@ -109,8 +109,8 @@ func TestEngineSavesIdleConversations(t *testing.T) {
 		m := append([]llm.Message{{Role: llm.System, Text: "You talk to " + who + ". " + voice}}, before...)
 		return answer(t, e, llm.Request{Conversation: who, MaxTokens: 24, Messages: append(m, llm.Message{Role: llm.User, Text: question})})
 	}
-	one := func(e *Engine) { e.Conversations = 1 }
-	with, without, roomy := openEngine(t, one), openEngine(t, one, func(e *Engine) { e.IdleBytes = -1 }), openEngine(t)
+	one := func(e *Engine) { e.Conversations, e.ContextTokens = 1, 512 }
+	with, without, roomy := openEngine(t, one), openEngine(t, one, func(e *Engine) { e.IdleBytes = -1 }), commonEngine(t)
 	for _, e := range []*Engine{with, without, roomy} {
 		var before []llm.Message
 		first := turn(e, "Ann", "Tell me about the sea.")
@@ -128,7 +128,7 @@ func TestEngineSavesIdleConversations(t *testing.T) {
 }
 
 func TestEngineLogProbs(t *testing.T) {
-	e := openEngine(t)
+	e := commonEngine(t)
 	r := repeating("", "seven eight nine ten")
 	r.Sampling.LogProbs = true
 	sum, pieces := float32(0), 0

@@ -2,6 +2,7 @@ package llama
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -21,60 +22,74 @@ var questions = []string{
 	"What do bees do in winter, when there are no flowers and it is too cold for them to fly?", "Say something nice.",
 }
 
-const sameTokens = 48
+// extent is how much is compared: for RIPOSTE_TEST_LONG=1 all questions with long answers, and a history as calls have, otherwise as much
+// as has prompts of all lengths and a history of many times what the smaller batches take.
+type extent struct{ step, tokens, history int }
 
-func sameRequest(conversation string, i int) llm.Request {
-	r := asking(conversation, questions[i])
-	r.MaxTokens = sameTokens
+func sameExtent() extent {
+	if os.Getenv("RIPOSTE_TEST_LONG") != "" {
+		return extent{step: 1, tokens: 48, history: 900}
+	}
+	return extent{step: 2, tokens: 16, history: 300}
+}
+
+func (x extent) request(conversation, question string) llm.Request {
+	r := asking(conversation, question)
+	r.MaxTokens = x.tokens
 	return r
 }
 
 // A token's numbers do not depend on what else is computed with it, so greedy answers are the same, to the letter,
 // alone and beside others, however the prompt came into the memory.
 func TestEngineAnswersTheSameHoweverItComputes(t *testing.T) {
-	whole := openEngine(t, func(e *Engine) { e.Batch, e.Chunk, e.Conversations = 512, 512, 1 })
-	want := make([]string, len(questions))
-	for i := range questions {
-		want[i] = answer(t, whole, sameRequest("", i)).text
+	x := sameExtent()
+	var asked []string
+	for i := 0; i < len(questions); i += x.step {
+		asked = append(asked, questions[i])
+	}
+	whole := openEngine(t, brief, func(e *Engine) { e.Batch, e.Chunk, e.Conversations = 512, 512, 1 })
+	want := make([]string, len(asked))
+	for i, q := range asked {
+		want[i] = answer(t, whole, x.request("", q)).text
 	}
 	check := func(how string, i int, a reply) {
 		t.Helper()
 		if a.err != nil || a.text != want[i] {
-			t.Errorf("%s, %q: %v\n got %q\nwant %q", how, questions[i], a.err, a.text, want[i])
+			t.Errorf("%s, %q: %v\n got %q\nwant %q", how, asked[i], a.err, a.text, want[i])
 		}
 	}
 	t.Run("in pieces", func(t *testing.T) {
-		e := openEngine(t, func(e *Engine) { e.Batch, e.Chunk, e.Conversations = 7, 3, 1 })
-		for i := range questions {
-			check("in pieces", i, answer(t, e, sameRequest("", i)))
+		e := openEngine(t, brief, func(e *Engine) { e.Batch, e.Chunk, e.Conversations = 7, 3, 1 })
+		for i, q := range asked {
+			check("in pieces", i, answer(t, e, x.request("", q)))
 			if i%5 == 0 {
-				check("with all of the prompt kept", i, answer(t, e, sameRequest("", i)))
+				check("with all of the prompt kept", i, answer(t, e, x.request("", q)))
 			}
 		}
 	})
 	t.Run("side by side", func(t *testing.T) {
-		e := openEngine(t, func(e *Engine) { e.Waiting = len(questions) })
+		e := openEngine(t, brief, func(e *Engine) { e.Waiting = len(asked) })
 		var wg sync.WaitGroup
-		for i := range questions {
-			wg.Go(func() { check("side by side", i, ask(t.Context(), e, sameRequest(fmt.Sprint(i), i))) })
+		for i, q := range asked {
+			wg.Go(func() { check("side by side", i, ask(t.Context(), e, x.request(fmt.Sprint(i), q))) })
 		}
 		wg.Wait()
 	})
 	t.Run("copied from another's", func(t *testing.T) {
-		e := openEngine(t, func(e *Engine) { e.Conversations = 2 })
-		answer(t, e, sameRequest("first", 0))
-		for i := range 6 {
-			a := answer(t, e, sameRequest(fmt.Sprint("other", i%2), i))
+		e := openEngine(t, brief, func(e *Engine) { e.Conversations = 2 })
+		answer(t, e, x.request("first", asked[0]))
+		for i, q := range asked[:6] {
+			a := answer(t, e, x.request(fmt.Sprint("other", i%2), q))
 			if i > 1 && a.usage.Cached == 0 {
-				t.Errorf("%q: nothing was kept or copied", questions[i])
+				t.Errorf("%q: nothing was kept or copied", q)
 			}
 			check("copied", i, a)
 		}
 	})
 	t.Run("with a long history", func(t *testing.T) {
-		r := llm.Request{Messages: history(900, "Oslo"), MaxTokens: sameTokens}
-		first := answer(t, openEngine(t, func(e *Engine) { e.Batch, e.Chunk = 512, 512 }), r)
-		if again := answer(t, openEngine(t, func(e *Engine) { e.Batch, e.Chunk = 33, 9 }), r); again.text != first.text {
+		r := llm.Request{Messages: history(x.history, "Oslo"), MaxTokens: x.tokens}
+		first := answer(t, openEngine(t, func(e *Engine) { e.Batch, e.Chunk, e.Conversations = 512, 512, 1 }), r)
+		if again := answer(t, openEngine(t, func(e *Engine) { e.Batch, e.Chunk, e.Conversations = 33, 9, 1 }), r); again.text != first.text {
 			t.Errorf("in pieces %q, at once %q", again.text, first.text)
 		}
 	})
@@ -84,7 +99,7 @@ func TestEngineAnswersTheSameHoweverItComputes(t *testing.T) {
 }
 
 func TestEngineRaw(t *testing.T) {
-	e := openEngine(t)
+	e := commonEngine(t)
 	took, err := e.Raw(t.Context(), asking("", "Tell me a story."), 8)
 	if err != nil || took <= 0 {
 		t.Errorf("%v, %v", took, err)

@@ -27,7 +27,7 @@ func most(counts map[string]int) int {
 
 // Every setting does what it is there for.
 func TestEngineSampling(t *testing.T) {
-	e := openEngine(t)
+	e := commonEngine(t)
 	said := func(s llm.Sampling, question string, tokens int) string {
 		t.Helper()
 		r := asking("", question)
@@ -105,7 +105,7 @@ func TestEngineSampling(t *testing.T) {
 
 // A stop string ends an answer wherever the borders of tokens are.
 func TestEngineStopsAnywhere(t *testing.T) {
-	e := openEngine(t)
+	e := commonEngine(t)
 	r := asking("", "Count from one to ten.")
 	answer(t, e, r)
 	whole := answer(t, e, r).text

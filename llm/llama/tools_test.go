@@ -226,7 +226,7 @@ func hearCalls(t *testing.T, e *Engine, r llm.Request) heard {
 }
 
 func TestEngineCallsTools(t *testing.T) {
-	e := openEngine(t)
+	e := commonEngine(t)
 	hangUp := llm.Tool{Name: "hang_up", Description: "Ends the call."}
 	for seed := range uint32(2) {
 		r := asking("", "What is the weather in Paris?")
@@ -270,7 +270,7 @@ func TestEngineCallsTools(t *testing.T) {
 
 // Whatever a model does with tools that it need not use: it says something or calls rightly.
 func TestEngineMayCallTools(t *testing.T) {
-	e := openEngine(t)
+	e := commonEngine(t)
 	for seed := range uint32(3) {
 		r := asking("", "Call get_weather for Paris like this: <tool_call>")
 		r.MaxTokens, r.Tools, r.Sampling = 80, []llm.Tool{weather}, llm.Sampling{Temperature: 0.1 + float32(seed)/4, Seed: seed + 1}
@@ -290,7 +290,7 @@ func TestEngineMayCallTools(t *testing.T) {
 }
 
 func TestEngineCutsCalls(t *testing.T) {
-	e := openEngine(t)
+	e := commonEngine(t)
 	r := asking("", "What is the weather in Paris?")
 	r.MaxTokens, r.Tools, r.Choice = 8, []llm.Tool{weather}, llm.ChoiceRequired
 	if h := hearCalls(t, e, r); h.err != nil || h.text != "" || len(h.calls) > 0 || h.usage.Finish != llm.FinishLength {
@@ -299,7 +299,7 @@ func TestEngineCutsCalls(t *testing.T) {
 }
 
 func TestEngineRefusesTools(t *testing.T) {
-	e := openEngine(t)
+	e := commonEngine(t)
 	for i, r := range []llm.Request{
 		{Choice: llm.ChoiceRequired},
 		{Choice: "other", Tools: []llm.Tool{weather}},
