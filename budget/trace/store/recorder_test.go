@@ -322,91 +322,119 @@ func TestRefusedAndFull(t *testing.T) {
 	sane(t, s)
 }
 
+// replaced is a recorder whose file the test does harm to.
+type replaced struct {
+	t    *testing.T
+	path string
+	r    *Recorder
+	log  *journal
+}
+
+// recordTo starts a recorder that has kept the turn first. It is closed when the test ends.
+func recordTo(t *testing.T, first string) replaced {
+	t.Helper()
+	f := replaced{t: t, path: filepath.Join(t.TempDir(), "traces.db"), log: new(journal)}
+	f.r = &Recorder{Path: f.path, Log: slog.New(slog.NewTextHandler(f.log, nil))}
+	f.r.Start()
+	t.Cleanup(func() {
+		if err := f.r.Close(); err != nil {
+			t.Error(err)
+		}
+		if t.Failed() {
+			t.Logf("the log:\n%s", f.log.String())
+		}
+	})
+	f.keep(first)
+	eventually(t, f.has(first))
+	return f
+}
+
+func (f replaced) keep(id string) {
+	f.r.TurnEnded(trace.Turn{ID: id, Call: "sess", Report: budget.Report{SpeechEnd: time.Now()}})
+}
+
+// has says whether the file has these turns, the newest first, and no others.
+func (f replaced) has(ids ...string) func() bool {
+	return func() bool {
+		s, err := OpenReader(f.t.Context(), f.path)
+		if err != nil {
+			return false
+		}
+		defer s.Close()
+		page, err := s.Turns(f.t.Context(), Filter{}, 0, 10)
+		return err == nil && slices.EqualFunc(page.Turns, ids, func(r Row, id string) bool { return r.ID == id })
+	}
+}
+
+// remove removes the file and what lies beside it.
+func (f replaced) remove() {
+	f.t.Helper()
+	all, err := filepath.Glob(f.path + "*")
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	for _, file := range all {
+		if err := os.RemoveAll(file); err != nil {
+			f.t.Fatal(err)
+		}
+	}
+}
+
 // A file that is removed or replaced while the service runs is opened anew, and what comes then is kept; what is no file of traces is said
 // once, and waited for.
 func TestFileIsReplaced(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "traces.db")
-	remove := func() {
-		all, err := filepath.Glob(path + "*")
-		if err != nil {
+	t.Run("removed", func(t *testing.T) {
+		t.Parallel()
+		f := recordTo(t, "a")
+		f.remove()
+		f.keep("b")
+		eventually(t, f.has("b"))
+		if err := os.RemoveAll(f.path); err != nil { // what lies beside it stays
 			t.Fatal(err)
 		}
-		for _, file := range all {
-			if err := os.RemoveAll(file); err != nil {
+		f.keep("c")
+		eventually(t, f.has("c"))
+		if n := strings.Count(f.log.String(), "removed or replaced"); n != 2 || strings.Contains(f.log.String(), "level=ERROR") {
+			t.Errorf("the log says so %d times", n)
+		}
+	})
+	for name, spoil := range map[string]func(path string) error{
+		"a word":   func(path string) error { return os.WriteFile(path, []byte("garbage"), 0o600) },
+		"garbage":  func(path string) error { return os.WriteFile(path, bytes.Repeat([]byte("garbage "), 5000), 0o600) },
+		"a folder": func(path string) error { return os.Mkdir(path, 0o700) },
+	} {
+		t.Run("by "+name, func(t *testing.T) {
+			t.Parallel()
+			f := recordTo(t, "before")
+			f.remove()
+			if err := spoil(f.path); err != nil {
 				t.Fatal(err)
 			}
-		}
-	}
-	has := func(ids ...string) func() bool {
-		return func() bool {
-			s, err := OpenReader(t.Context(), path)
-			if err != nil {
-				return false
+			f.keep("spoilt")
+			said := func() int { return strings.Count(f.log.String(), "traces cannot be written") }
+			eventually(t, func() bool { return said() > 0 })
+			time.Sleep(again + again/2)
+			if n := said(); n != 1 {
+				t.Errorf("the log says so %d times", n)
 			}
-			defer s.Close()
-			page, err := s.Turns(t.Context(), Filter{}, 0, 10)
-			return err == nil && slices.EqualFunc(page.Turns, ids, func(r Row, id string) bool { return r.ID == id })
-		}
-	}
-	var log journal
-	defer func() {
-		if t.Failed() {
-			t.Logf("the log:\n%s", log.String())
-		}
-	}()
-	r := &Recorder{Path: path, Log: slog.New(slog.NewTextHandler(&log, nil))}
-	r.Start()
-	keep := func(id string) {
-		r.TurnEnded(trace.Turn{ID: id, Call: "sess", Report: budget.Report{SpeechEnd: time.Now()}})
-	}
-	keep("a")
-	eventually(t, has("a"))
-	remove()
-	keep("b")
-	eventually(t, has("b"))
-	if err := os.RemoveAll(path); err != nil { // what lies beside it stays
-		t.Fatal(err)
-	}
-	keep("c")
-	eventually(t, has("c"))
-	if n := strings.Count(log.String(), "removed or replaced"); n != 2 || strings.Contains(log.String(), "level=ERROR") {
-		t.Errorf("the log says so %d times:\n%s", n, log.String())
-	}
-
-	for i, spoil := range []func() error{
-		func() error { remove(); return os.WriteFile(path, []byte("garbage"), 0o600) },
-		func() error { remove(); return os.WriteFile(path, bytes.Repeat([]byte("garbage "), 5000), 0o600) },
-		func() error { remove(); return os.Mkdir(path, 0o700) },
-	} {
-		if err := spoil(); err != nil {
-			t.Fatal(err)
-		}
-		before := strings.Count(log.String(), "traces cannot be written")
-		id := fmt.Sprint("spoilt", i)
-		keep(id)
-		eventually(t, func() bool { return strings.Count(log.String(), "traces cannot be written") > before })
-		time.Sleep(again + again/2)
-		if n := strings.Count(log.String(), "traces cannot be written"); n != before+1 {
-			t.Errorf("case %d: the log says so %d times:\n%s", i, n-before, log.String())
-		}
-		remove()
-		eventually(t, has(id))
+			f.remove()
+			eventually(t, f.has("spoilt"))
+		})
 	}
 	// What is written over the file in its place may be mended from what lies beside it.
-	for i, garbage := range []string{"", "garbage", strings.Repeat("garbage ", 5000)} {
-		if err := os.WriteFile(path, []byte(garbage), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		id := fmt.Sprint("over", i)
-		keep(id)
-		time.Sleep(again + again/2)
-		remove()
-		id += "again"
-		keep(id)
-		eventually(t, func() bool { return has(id)() || has(id, fmt.Sprint("over", i))() })
-	}
-	if err := r.Close(); err != nil {
-		t.Error(err)
+	for name, garbage := range map[string]string{"nothing": "", "a word": "garbage", "garbage": strings.Repeat("garbage ", 5000)} {
+		t.Run("written over with "+name, func(t *testing.T) {
+			t.Parallel()
+			f := recordTo(t, "before")
+			if err := os.WriteFile(f.path, []byte(garbage), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			f.keep("over")
+			time.Sleep(again + again/2)
+			f.remove()
+			f.keep("again")
+			eventually(t, func() bool { return f.has("again")() || f.has("again", "over")() })
+		})
 	}
 }
 
@@ -418,9 +446,9 @@ func (unclosed) Close() error { return nil }
 // eventually waits until something is so.
 func eventually(t *testing.T, so func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !so(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !so(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("it has not come about for 10 s")
+			t.Fatal("it has not come about for a minute")
 		}
 	}
 }
@@ -455,12 +483,18 @@ func TestKilled(t *testing.T) {
 		at time.Time
 	}
 	var all []said
-	began := time.Now()
+	last, stalled := time.Now(), time.Duration(0)
+	const enough = 100
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		if id, ok := strings.CutPrefix(lines.Text(), "turn "); ok {
-			all = append(all, said{id, time.Now()})
+			now := time.Now()
+			if len(all) > 0 {
+				stalled = max(stalled, now.Sub(last))
+			}
+			last = now
+			all = append(all, said{id, now})
 		}
-		if time.Since(began) > 3*time.Second {
+		if len(all) > enough && time.Since(all[enough].at) > time.Second+10*stalled {
 			break
 		}
 	}
@@ -477,7 +511,8 @@ func TestKilled(t *testing.T) {
 	sane(t, s)
 	due, lost := 0, 0
 	for _, turn := range all {
-		if killed.Sub(turn.at) < time.Second {
+		// Turns come every 10 ms. Where a busy machine held them up, it may have held up what writes them, which does more, for longer.
+		if killed.Sub(turn.at) < time.Second+10*stalled {
 			continue
 		}
 		due++
@@ -485,7 +520,7 @@ func TestKilled(t *testing.T) {
 			lost++
 		}
 	}
-	if due < 100 || lost > 0 {
+	if due < enough || lost > 0 {
 		t.Errorf("of %d turns that were older than a second, %d are lost", due, lost)
 	}
 }
