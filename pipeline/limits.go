@@ -16,6 +16,7 @@ type Limits struct {
 	Commit    time.Duration // Speech over an answer that takes the word, whatever it says. It defaults to 300 ms.
 	Steps     int           // Answers in a row that may call tools, for one turn of the caller: the next one has to do without. Negative lets none call any. It defaults to 8.
 	Stall     time.Duration // An engine that brings nothing for so long has failed. It defaults to 5 s.
+	Lapse     time.Duration // A caller whose line brings no sound for so long has finished speaking. It defaults to 2 s.
 	Unheard   time.Duration // An answer that was to be heard for less than this counts as not heard. It defaults to 700 ms, a word or two.
 }
 
@@ -30,6 +31,7 @@ func (l Limits) withDefaults() Limits {
 		Commit:    cmp.Or(l.Commit, 300*time.Millisecond),
 		Steps:     cmp.Or(l.Steps, 8),
 		Stall:     cmp.Or(l.Stall, 5*time.Second),
+		Lapse:     cmp.Or(l.Lapse, 2*time.Second),
 		Unheard:   cmp.Or(l.Unheard, 700*time.Millisecond),
 	}
 }

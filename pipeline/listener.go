@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"time"
 
+	"riposte/audio"
 	"riposte/audio/echo"
 	"riposte/budget"
 	"riposte/budget/trace"
@@ -71,6 +72,30 @@ func newListener(s *Session, ctx context.Context, limits Limits, turns chan<- *t
 func (l *listener) close() {
 	l.drop()
 	l.ear.close()
+}
+
+// errLapsed says that the line has brought nothing for Limits.Lapse while the caller was heard to speak.
+var errLapsed = errors.New("the line brought no sound for too long")
+
+// receive waits for what the caller does next, and does it. An error ends the call.
+func (l *listener) receive() error {
+	ctx := l.ctx
+	if l.item != "" && l.settings.Detection != nil {
+		lapse, stop := context.WithTimeoutCause(l.ctx, max(l.limits.Lapse, l.ear.ends.Silence), errLapsed)
+		defer stop()
+		ctx = lapse
+	}
+	in, err := l.Call.Receive(ctx)
+	switch {
+	case err == nil:
+		return l.handle(in)
+	case errors.Is(err, errLapsed):
+		if l.challenge != nil {
+			return nil // an answer that is held goes on after a while
+		}
+		return l.detected(audio.Done) // nobody goes on into a muted microphone
+	}
+	return err
 }
 
 // handle does what the caller asked for. An error ends the call.

@@ -116,11 +116,7 @@ func (s *Session) listen(ctx context.Context, limits Limits, turns chan<- *turn)
 		}
 	}
 	for {
-		in, err := s.Call.Receive(ctx)
-		if err != nil {
-			return err
-		}
-		if err := l.handle(in); err != nil {
+		if err := l.receive(); err != nil {
 			return err
 		}
 	}

@@ -15,7 +15,7 @@ import (
 type Call interface {
 	// ID names the call in logs and traces.
 	ID() string
-	// Receive waits for what the caller does next.
+	// Receive waits for what the caller does next. When ctx ends it returns its cause, and what comes later is received the next time.
 	Receive(ctx context.Context) (Inbound, error)
 	// Send tells the caller what happened. It waits no longer than the wire's own limit for slow readers.
 	Send(ctx context.Context, out Outbound) error

@@ -75,6 +75,7 @@ type settings struct {
 		Commit       time.Duration `default:"300ms" help:"Speech over an answer that interrupts it, whatever it says; words do so sooner, a mm-hm later or not at all." group:"talk"`
 		Echo         bool          `default:"true" negatable:"" help:"Tell the agent's own voice from the caller's where a speakerphone sends it back." group:"talk"`
 		Stall        time.Duration `default:"5s" help:"How long an engine may bring nothing at all: then it has failed, and the caller is told." group:"talk"`
+		Lapse        time.Duration `default:"2s" help:"A caller who is speaking, and whose line brings no sound for this long, has finished: the microphone was muted, or the line is dead." group:"talk"`
 		Unheard      time.Duration `default:"700ms" help:"Who goes on talking before this much of an answer was heard is taken to go on with the turn, not to interrupt." group:"talk"`
 	} `embed:"" prefix:"talk-"`
 
@@ -188,6 +189,7 @@ func (s *settings) Validate() error {
 		"talk-silence is %v: it must be 100ms to 10s, or 0 to go by what is said", s.Talk.Silence)
 	check(s.Talk.Commit > 0, "talk-commit is %v: it must be more than 0", s.Talk.Commit)
 	check(s.Talk.Stall >= time.Second, "talk-stall is %v: it must be at least 1s", s.Talk.Stall)
+	check(s.Talk.Lapse >= 500*time.Millisecond, "talk-lapse is %v: it must be at least 500ms", s.Talk.Lapse)
 	check(s.Talk.Unheard > 0, "talk-unheard is %v: it must be more than 0", s.Talk.Unheard)
 	check(s.Ahead >= 0 && s.Ahead <= 1, "ahead is %v: it must be 0 to 1", s.Ahead)
 	check(s.LLM.Idle >= 0, "llm-idle is %d: it must not be negative", s.LLM.Idle)
@@ -226,7 +228,7 @@ func (s *settings) plan() budget.Plan {
 func (s *settings) limits() pipeline.Limits {
 	return pipeline.Limits{
 		Utterance: s.Calls.Longest, Lead: s.Calls.Lead, Ahead: s.Calls.Ahead, Unheard: s.Talk.Unheard, Commit: s.Talk.Commit, Guesses: orNone(s.Talk.Guesses),
-		Steps: orNone(s.Talk.Steps), Stall: s.Talk.Stall,
+		Steps: orNone(s.Talk.Steps), Stall: s.Talk.Stall, Lapse: s.Talk.Lapse,
 	}
 }
 

@@ -19,6 +19,7 @@ func (c *call) Receive(ctx context.Context) (transport.Inbound, error) {
 	for {
 		select {
 		case m := <-c.in:
+			ctx := context.WithoutCancel(ctx) // what was taken is seen to
 			in, id, err := c.understand(ctx, m)
 			var wrong *wireError
 			switch {
