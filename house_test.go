@@ -34,7 +34,8 @@ var house = map[string][]string{
 	"transport/webrtc":   {"audio", "audio/opus", "audio/opus/track", "transport", "transport/realtime"},
 	"caller":             {"audio", "audio/opus", "audio/opus/track"},
 	"caller/lossy":       {},
-	"bench":              {"audio", "audio/room", "budget", "budget/trace", "budget/trace/sample", "budget/trace/store", "caller", "caller/lossy", "endpoint", "llm", "scenario", "scenario/live", "stt", "stt/wer", "tts"},
+	"bench":              {"audio", "audio/room", "bench/stub", "budget", "budget/trace", "budget/trace/sample", "budget/trace/store", "caller", "caller/lossy", "endpoint", "llm", "scenario", "scenario/live", "stt", "stt/wer", "tts"},
+	"bench/stub":         {"audio", "budget", "llm", "stt", "tts"},
 	"web":                {},
 	"web/asset":          {},
 	"web/browsertest":    {"native/nativetest"},
@@ -68,7 +69,7 @@ var house = map[string][]string{
 	"native/onnx/onnxtest": {"native/nativetest", "native/onnx"},
 
 	"cmd/riposte": {
-		"audio", "audio/opus", "audio/silero", "audio/smartturn", "bench", "budget", "budget/trace", "budget/trace/export", "budget/trace/metrics", "budget/trace/object", "budget/trace/otel",
+		"audio", "audio/opus", "audio/silero", "audio/smartturn", "bench", "bench/stub", "budget", "budget/trace", "budget/trace/export", "budget/trace/metrics", "budget/trace/object", "budget/trace/otel",
 		"budget/trace/store", "caller", "caller/lossy", "llm", "llm/llama", "native", "native/console", "native/onnx", "pipeline", "scenario/live", "stt", "stt/whisper", "transport", "transport/realtime", "transport/webrtc", "tts", "tts/piper", "web", "web/talk", "web/traces",
 	},
 }

@@ -6,9 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"sync"
+	"syscall"
 	"time"
 
+	"riposte/audio"
+	"riposte/bench/stub"
 	"riposte/caller"
 )
 
@@ -24,13 +28,12 @@ type Calls struct {
 	Seed     uint64
 	// Usage says what the service has used so far. nil when that cannot be known.
 	Usage func(ctx context.Context) (Usage, error)
-	Each  func(CallEvent) // Called for all that happens, by one goroutine at a time, where it is not nil.
-}
-
-// Usage is what a process has used.
-type Usage struct {
-	CPU time.Duration // Of all its threads since it began.
-	RSS int64         // Bytes of memory that it has now.
+	// Stubs are the times that the service's engines take where they are stubs: then one call that does not count comes before the others,
+	// and what the service adds to these times is measured. nil is for real engines.
+	Stubs *stub.Delays
+	// Settle has the service give back the memory that it does not need. nil does not.
+	Settle func(ctx context.Context) error
+	Each   func(CallEvent) // Called for all that happens, by one goroutine at a time, where it is not nil.
 }
 
 // CallEvent is a turn, a refusal or a giving up of one caller.
@@ -54,12 +57,19 @@ type CallsResult struct {
 	Refusals  map[string]int `json:"refusals_by_code"`   // Of these.
 	RefusalMs Percentiles    `json:"refusal_ms"`         // From dialing to the refusal.
 	SlowestMs float64        `json:"refusal_slowest_ms"` // Of these.
+	Added     Percentiles    `json:"added_ms"`           // With stubs: what of the gap is neither theirs nor the silence that ended the turn; see Calls.floor.
 	Frames    int            `json:"frames"`             // Of 20 ms, of answers.
 	Missed    int            `json:"missed_frames"`      // Of these, those that had not come when they were to be played, in the middle of an answer.
+	LatePart  float64        `json:"late_part"`          // The part of the frames that these are.
 	LateMs    Percentiles    `json:"caller_late_ms"`     // By how much the callers' own frames left late: what this machine could not do in time.
 	CPU       float64        `json:"cpu_s_per_call_s"`   // Of the service, for each second of each call; 0 when it is not known.
 	RSS       int64          `json:"rss_bytes"`          // Of the service, at its most.
-	RSSPer    int64          `json:"rss_per_call"`       // What of that came after the first call, by the calls at once.
+	RSSPer    int64          `json:"rss_per_call"`       // What of that it did not have before the calls, by the calls at once.
+	Idle      Usage          `json:"service_idle"`       // What it had before the calls,
+	Most      Usage          `json:"service_most"`       // and the most that it had of each.
+	CallerCPU float64        `json:"caller_cores"`       // Cores that the callers took.
+	CallerOf  int            `json:"caller_cores_of"`    // Cores that they could take.
+	Starved   bool           `json:"callers_starved"`    // They were late by themselves: the times say little of the service.
 	Held      float64        `json:"call_seconds"`       // Of all calls.
 	Took      float64        `json:"seconds"`            // In all.
 }
@@ -74,12 +84,15 @@ func (b *Calls) Run(ctx context.Context) (CallsResult, error) {
 	if len(b.Clips) == 0 {
 		return CallsResult{}, fmt.Errorf("%w: it has no clip with a transcript in the language", ErrCorpus)
 	}
+	if err := m.prepare(ctx); err != nil {
+		return CallsResult{}, err
+	}
 	before, err := b.usage(ctx)
 	if err != nil {
 		return CallsResult{}, err
 	}
-	began := time.Now()
-	m.most = before.RSS
+	began, cpu := time.Now(), ownCPU()
+	m.most = before
 	watching, stop := context.WithCancel(ctx)
 	var watch, all sync.WaitGroup
 	watch.Go(func() { m.watch(watching) })
@@ -95,8 +108,11 @@ func (b *Calls) Run(ctx context.Context) (CallsResult, error) {
 	}
 	r := m.sum()
 	r.Took = time.Since(began).Seconds()
+	r.CallerCPU, r.CallerOf = (ownCPU()-cpu).Seconds()/r.Took, runtime.GOMAXPROCS(0)
+	r.Starved = r.LateMs.P99 > ms(starving) || r.CallerCPU > occupied*float64(r.CallerOf)
 	if b.Usage != nil {
-		r.RSS = max(m.most, after.RSS)
+		r.Idle, r.Most = before, m.most.most(after)
+		r.RSS = r.Most.RSS
 		r.RSSPer = (r.RSS - before.RSS) / int64(max(1, r.AtOnce))
 		if r.Held > 0 {
 			r.CPU = (after.CPU - before.CPU).Seconds() / r.Held
@@ -106,6 +122,70 @@ func (b *Calls) Run(ctx context.Context) (CallsResult, error) {
 		return r, context.Cause(ctx)
 	}
 	return r, nil
+}
+
+const (
+	// starving is by how much one in a hundred of the callers' frames may leave late: a quarter of a frame.
+	starving = 5 * time.Millisecond
+	// occupied is the part of their cores' time that callers may take. Beyond it they wait for each other.
+	occupied = 0.9
+)
+
+// ownCPU returns what this process has used of the cores.
+func ownCPU() time.Duration {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// floor returns what the gap of a turn cannot be less than, whatever service has these stubs: the silence that ended the turn, as samples
+// of the caller's sound, and what model and voice take for their first sound behind that; or, where the answer was begun in that silence,
+// whichever of both is longer. A recogniser that is not done when the turn is decided is waited for. Over WebRTC sound waits at the
+// caller's own side as well.
+func (b *Calls) floor(t caller.Turn) (d time.Duration) {
+	if b.Caller.Wire == caller.WebRTC {
+		d = cmp.Or(b.Caller.Buffer, caller.DefaultBuffer)
+	}
+	speak := b.Stubs.Clause() + b.Stubs.TTS
+	if t.Report != nil && t.Report.Guesses.Stood {
+		return d + max(t.Silence, b.Stubs.STT+speak)
+	}
+	return d + max(t.Silence, b.Stubs.STT) + speak
+}
+
+// prepare reads the clips, and warms up a service that has stubs.
+func (m *manyCalls) prepare(ctx context.Context) error {
+	for _, c := range m.Clips {
+		pcm, rate, err := c.Sound()
+		if err != nil {
+			return err
+		}
+		if m.Stubs != nil { // to the sample: real talkers' clips end where somebody noted it
+			pcm = pcm[:audio.LastVoiced(pcm, rate)]
+		}
+		own := cmp.Or(m.Caller.Format, caller.PCM).Rate()
+		if pcm, err = audio.Resample(pcm, rate, own); err != nil {
+			return err
+		}
+		m.speeches = append(m.speeches, caller.Speech{Sound: pcm, Rate: own, Voiced: len(pcm)})
+	}
+	if m.Stubs == nil {
+		return nil
+	}
+	call, err := m.Caller.Dial(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = call.Say(ctx, m.speeches[0])
+	if err = errors.Join(err, call.Close()); err != nil {
+		return fmt.Errorf("the call before those that count: %w", err)
+	}
+	if m.Settle != nil {
+		return m.Settle(ctx)
+	}
+	return nil
 }
 
 // usage asks for what the service has used, if that can be known.
@@ -119,16 +199,18 @@ func (b *Calls) usage(ctx context.Context) (Usage, error) {
 // manyCalls is one run of Calls.
 type manyCalls struct {
 	*Calls
+	speeches []caller.Speech // What the clips say.
 
 	mu             sync.Mutex // Guards what follows.
 	turns          *tally
 	codes          map[string]int
 	refusals, late []time.Duration
+	added          []time.Duration
 	admitted       int
 	holding, peak  int
 	frames, missed int
 	held           time.Duration
-	most           int64 // Bytes of memory.
+	most           Usage
 }
 
 // come is one caller, from coming to hanging up.
@@ -142,7 +224,8 @@ func (m *manyCalls) come(ctx context.Context, n int) {
 	defer func() { m.leave(call, since) }()
 	known := false // Whether this caller has been taken before.
 	for turn := range m.Turns {
-		c := m.Clips[order[turn%len(order)]]
+		which := order[turn%len(order)]
+		c := m.Clips[which]
 		var came caller.Turn
 		var err error
 		if call == nil {
@@ -153,7 +236,7 @@ func (m *manyCalls) come(ctx context.Context, n int) {
 			}
 		}
 		if call != nil {
-			came, err = c.say(ctx, call)
+			came, err = say(ctx, call, m.speeches[which])
 		}
 		if ctx.Err() != nil {
 			return
@@ -231,6 +314,9 @@ func (m *manyCalls) count(n, turn int, c Clip, came caller.Turn, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.turns.add(turn, c, came, err)
+	if m.Stubs != nil && err == nil {
+		m.added = append(m.added, came.Gap-m.floor(came))
+	}
 	m.tell(CallEvent{Caller: n + 1, Turn: turn + 1, Clip: c, Came: came, Err: err})
 }
 
@@ -241,12 +327,12 @@ func (m *manyCalls) tell(e CallEvent) {
 	}
 }
 
-// watch looks at the service's memory every second.
+// watch looks at what the service has in use every second.
 func (m *manyCalls) watch(ctx context.Context) {
 	for m.Usage != nil && rest(ctx, time.Second) == nil {
 		if u, err := m.Usage(ctx); err == nil {
 			m.mu.Lock()
-			m.most = max(m.most, u.RSS)
+			m.most = m.most.most(u)
 			m.mu.Unlock()
 		}
 	}
@@ -257,7 +343,11 @@ func (m *manyCalls) sum() CallsResult {
 	r := CallsResult{
 		TurnsResult: m.turns.sum(), Callers: m.Calls.Calls, Admitted: m.admitted, AtOnce: m.peak,
 		Refused: len(m.refusals), Refusals: m.codes, RefusalMs: percentiles(m.refusals),
-		Frames: m.frames, Missed: m.missed, LateMs: percentiles(m.late), Held: m.held.Seconds(),
+		Frames: m.frames, Missed: m.missed, LateMs: percentiles(m.late), Held: m.held.Seconds(), Added: percentiles(m.added),
+	}
+	r.LatePart = float64(r.Missed) / float64(max(1, r.Frames))
+	if m.Stubs != nil { // they do not listen
+		r.WER, r.WERByKind = 0, map[string]float64{}
 	}
 	for _, took := range m.refusals {
 		r.SlowestMs = max(r.SlowestMs, ms(took))

@@ -23,6 +23,9 @@ type Clip struct {
 	Transcript  string // Empty where nobody wrote it down.
 	SpeechStart time.Duration
 	SpeechEnd   time.Duration // Where the talker falls silent for good; about 0.1 s exact.
+
+	PCM  audio.PCM // Its sound, where it is in no file,
+	Rate int       // and the rate of that in hertz.
 }
 
 // manifestName is the file that describes a corpus: tab-separated, with a line of column names.
@@ -83,7 +86,9 @@ func Spoken(clips []Clip, language string) []Clip {
 
 // Sound returns the clip up to where the talker falls silent, so that what follows is the bench's own silence.
 func (c Clip) Sound() (pcm audio.PCM, rate int, err error) {
-	pcm, rate, err = audio.ReadFile(c.File)
+	if pcm, rate = c.PCM, c.Rate; pcm == nil {
+		pcm, rate, err = audio.ReadFile(c.File)
+	}
 	if err != nil || c.SpeechEnd == 0 {
 		return pcm, rate, err
 	}

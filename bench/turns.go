@@ -84,13 +84,18 @@ func (b *Turns) Run(ctx context.Context) (TurnsResult, error) {
 	return t.sum(), nil
 }
 
-// say plays the clip into a call and waits until the answer has been heard. An answer that nobody can hear is an error.
+// say plays the clip into a call, and waits as the function say does.
 func (c Clip) say(ctx context.Context, call *caller.Call) (caller.Turn, error) {
 	pcm, rate, err := c.Sound()
 	if err != nil {
 		return caller.Turn{}, err
 	}
-	turn, err := call.Say(ctx, caller.Speech{Sound: pcm, Rate: rate, Voiced: len(pcm)})
+	return say(ctx, call, caller.Speech{Sound: pcm, Rate: rate, Voiced: len(pcm)})
+}
+
+// say says something and waits until the answer has been heard. An answer that nobody can hear is an error.
+func say(ctx context.Context, call *caller.Call, s caller.Speech) (caller.Turn, error) {
+	turn, err := call.Say(ctx, s)
 	if err == nil && turn.Audible == 0 {
 		err = errSilent
 	}

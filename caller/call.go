@@ -85,7 +85,8 @@ func (c *Call) Say(ctx context.Context, s Speech) (Turn, error) {
 	}
 	c.mu.Lock()
 	start, end := c.mic.play(sound)
-	x := newExchange(&c.ledger, start.Add(audio.Duration(voiced, s.Rate)), end, c.wait)
+	spoke := start.Add(audio.Duration(voiced, s.Rate))
+	x := newExchange(&c.ledger, spoke, end, spoke.Sub(c.mic.start), c.wait)
 	c.mu.Unlock()
 	err = c.follow(ctx, &x)
 	c.mu.Lock()

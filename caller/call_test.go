@@ -33,6 +33,9 @@ func TestSay(t *testing.T) {
 				if turn.Gap != 600*ms || turn.Audible != 500*ms {
 					t.Errorf("gap %v and audible %v, want 600ms and 500ms", turn.Gap, turn.Audible)
 				}
+				if turn.Silence != 200*ms {
+					t.Errorf("the turn was over after %v of silence, want 200ms", turn.Silence)
+				}
 				if turn.Transcript != "hello" || turn.Answer != "hi" || turn.Cutoffs != 0 {
 					t.Errorf("turn = %+v", turn)
 				}

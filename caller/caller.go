@@ -27,7 +27,7 @@ type Caller struct {
 	Language     string        // What the caller speaks, ISO 639-1; empty leaves it to the server.
 	Wire         Wire          // By which calls are made. It defaults to WebSocket.
 	Format       Format        // Of the sound on a WebSocket. It defaults to PCM. Over WebRTC all sound is Opus.
-	Buffer       time.Duration // Over WebRTC: how long sound waits before it is played at least, so that what is late is not missed. It defaults to 40 ms.
+	Buffer       time.Duration // Over WebRTC: how long sound waits before it is played at least, so that what is late is not missed. It defaults to DefaultBuffer.
 	Wait         time.Duration // How long the server may be silent while it owes an answer. It defaults to 20 s.
 	Log          *slog.Logger  // It defaults to nowhere.
 	Holds        bool          // Pause what is played when the server asks for it, which only some do.
@@ -43,6 +43,9 @@ type Caller struct {
 	// Detour leads what goes over WebRTC another way than straight to the server. nil is straight.
 	Detour Detour
 }
+
+// DefaultBuffer is how long sound waits at least that came over WebRTC, before it is played.
+const DefaultBuffer = 40 * time.Millisecond
 
 // Wire is what calls are made by.
 type Wire string

@@ -15,14 +15,15 @@ type exchange struct {
 	items0, responses0, accounts0 int           // How much there was before.
 	spoke                         time.Time     // When the last voiced sample was captured.
 	sent                          time.Time     // When the last sample was sent.
+	voiced                        time.Duration // The same by the caller's sound: how much of it there was until then.
 	wait                          time.Duration // How long the server may be silent before it is given up.
 }
 
 // newExchange begins a turn where the ledger ends now.
-func newExchange(l *ledger, spoke, sent time.Time, wait time.Duration) exchange {
+func newExchange(l *ledger, spoke, sent time.Time, voiced, wait time.Duration) exchange {
 	return exchange{
 		ledger: l, items0: len(l.items), responses0: len(l.responses), accounts0: len(l.accounts),
-		spoke: spoke, sent: sent, wait: wait,
+		spoke: spoke, sent: sent, voiced: voiced, wait: wait,
 	}
 }
 
@@ -153,6 +154,9 @@ func (x *exchange) turn() Turn {
 		}
 	}
 	t.Cutoffs = len(x.responses) - x.responses0 - 1
+	if n := len(x.items); n > x.items0 && x.items[n-1].stopped > 0 {
+		t.Silence = x.items[n-1].stopped - x.voiced
+	}
 	if from, to, ok := audio.Audible(r.sound, t.Rate); ok {
 		t.Gap = x.player.plays(r, from).Sub(x.spoke)
 		t.Audible = audio.Duration(to-from, t.Rate)

@@ -32,8 +32,9 @@ type ledger struct {
 	reports bool              // Whether the server will account for turns.
 	fault   string            // The last error that belongs to none of the caller's events.
 
-	speaking  bool        // Whether the server hears the caller.
-	onsets    []time.Time // When it said that it does.
+	speaking  bool          // Whether the server hears the caller.
+	onsets    []time.Time   // When it said that it does.
+	stopped   time.Duration // How much of the caller's sound it had heard when it said last that it does no more; 0 where it did not tell.
 	items     []*item
 	responses []*response
 	accounts  []account
@@ -46,6 +47,7 @@ type ledger struct {
 type item struct {
 	id          string
 	committed   time.Time
+	stopped     time.Duration // How much of the caller's sound the server had heard when it took this to be over; 0 where it did not tell.
 	transcript  string
 	transcribed bool // Or never will be.
 	deleted     bool // A later item says it all again.
@@ -98,10 +100,11 @@ func (l *ledger) take(e serverEvent, now time.Time) error {
 		l.onsets = append(l.onsets, now)
 		l.player.empty(now) // as every client does
 	case "input_audio_buffer.speech_stopped":
-		l.speaking = false
+		l.speaking, l.stopped = false, milliseconds(e.AudioEndMS)
 	case "input_audio_buffer.committed":
 		l.speaking = false
-		l.items = append(l.items, &item{id: e.ItemID, committed: now})
+		l.items = append(l.items, &item{id: e.ItemID, committed: now, stopped: l.stopped})
+		l.stopped = 0
 	case "conversation.item.input_audio_transcription.completed":
 		l.transcribe(e.ItemID, e.Transcript)
 	case "conversation.item.input_audio_transcription.failed":

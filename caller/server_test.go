@@ -138,7 +138,7 @@ func (p *peer) listen(coded string) bool {
 		return false
 	}
 	p.heard = false
-	p.send(object{"type": "input_audio_buffer.speech_stopped"})
+	p.send(object{"type": "input_audio_buffer.speech_stopped", "audio_end_ms": p.sound.Duration(p.format.Rate()).Milliseconds()})
 	return true
 }
 

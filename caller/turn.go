@@ -20,6 +20,10 @@ type Turn struct {
 	// Audible is from the answer's first audible sample to its last; 0 means that nothing could be heard, and no gap.
 	Audible time.Duration
 
+	// Silence is how much sound after the last voiced sample the server had heard when it took the turn to be over, by its own count
+	// of samples: however late it is, it cannot have known sooner. 0 where it does not tell.
+	Silence time.Duration
+
 	Cutoffs int     // Answers that the server began, and gave up, because the caller was not done.
 	Report  *Report // The server's own account, or nil when it gives none.
 }

@@ -86,7 +86,7 @@ func (c *Caller) offer(ctx context.Context, address string) (line, error) {
 		http:   http.Client{Transport: &http.Transport{DialContext: c.DialContext, Proxy: http.ProxyFromEnvironment}},
 		opened: make(chan struct{}), events: make(chan []byte, 256), packets: make(chan track.Packet, 256), states: make(chan bool, 8), signs: make(chan struct{}, 1), gone: make(chan struct{}),
 		header: rtp.Header{Version: 2}, encoder: opus.Encoder{Rate: PCM.Rate()}, decoder: opus.Decoder{Rate: PCM.Rate()},
-		jitter: jitter{Least: cmp.Or(c.Buffer, 40*time.Millisecond)},
+		jitter: jitter{Least: cmp.Or(c.Buffer, DefaultBuffer)},
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	if err := errors.Join(p.encoder.Open(), p.decoder.Open()); err != nil {

@@ -21,6 +21,7 @@ type serverEvent struct {
 	ResponseID string          `json:"response_id"`
 	Transcript string          `json:"transcript"`
 	Delta      string          `json:"delta"`
+	AudioEndMS float64         `json:"audio_end_ms"` // Of input_audio_buffer.speech_stopped.
 	Response   *serverResponse `json:"response"`
 	Error      *serverError    `json:"error"`
 	Session    *struct {

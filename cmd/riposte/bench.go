@@ -5,6 +5,8 @@ import (
 	"io"
 	"maps"
 	"slices"
+
+	"riposte/caller"
 )
 
 // benchCmd is what can be measured.
@@ -17,8 +19,11 @@ type benchCmd struct {
 	BargeIn  benchBargeInCmd  `cmd:"" name:"bargein" help:"Speak, cough and be silent over answers, with and without an echo of them, and measure whether they make way, go on, and are remembered as they were heard."`
 	Faults   benchFaultsCmd   `cmd:"" help:"Give each engine faults, one at a time, and measure when callers hear something, what it is, and whether the right stage is blamed."`
 	Calls    benchCallsCmd    `cmd:"" help:"Hold many conversations at once, more than there is room for if you like, and measure what becomes of them."`
+	Cycles   benchCyclesCmd   `cmd:"" help:"Set up calls and end them, a thousand times, and look for what the service keeps of them: memory, goroutines, sockets, file handles."`
 	Traces   benchTracesCmd   `cmd:"" help:"Keep many turns, and measure how soon they are listed, found and counted, and what keeping them costs."`
 	Turns    benchTurnsCmd    `cmd:"" help:"Hold a conversation with recorded speech and measure every turn at the caller."`
+
+	StubService benchStubServiceCmd `cmd:"" hidden:"" help:"Serve calls with stubs in place of recogniser, model and voice, for the benches."`
 }
 
 // subject says with what a conversation was measured: the models of the settings, or where the service is that was not started for it.
@@ -27,6 +32,14 @@ func (s *settings) subject(url string) map[string]string {
 		return map[string]string{"url": url}
 	}
 	return map[string]string{"stt": s.STT.Model, "llm": s.LLM.Model, "tts": s.TTS.Voice, "vad": s.VAD.Model}
+}
+
+// wireNamed returns the wire of a name.
+func wireNamed(name string) caller.Wire {
+	if name == "websocket" {
+		return caller.WebSocket
+	}
+	return caller.Wire(name)
 }
 
 // showKinds prints word error rates by kinds of clips, on the line that is begun.

@@ -32,7 +32,7 @@ func (c *benchEndpointCmd) Run(ctx context.Context, k *kong.Context) error {
 	if err != nil {
 		return err
 	}
-	e, err := openEngines(ctx, &c.settings, c.logger())
+	e, err := openEngines(ctx, &c.settings, nil, c.logger())
 	if err != nil {
 		return err
 	}

@@ -31,8 +31,8 @@ type child struct {
 const childGrace = 15 * time.Second
 
 // startChild starts a service with the settings among the flags, but on an address and with traces of its own, and waits until it takes
-// calls. What it has to complain of goes to log.
-func startChild(ctx context.Context, flags []*kong.Flag, log io.Writer) (*child, error) {
+// calls. What it has to complain of goes to log. It is the command that serves calls, "serve" or one like it with flags of its own.
+func startChild(ctx context.Context, flags []*kong.Flag, log io.Writer, command ...string) (*child, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -42,14 +42,14 @@ func startChild(ctx context.Context, flags []*kong.Flag, log io.Writer) (*child,
 		return nil, err
 	}
 	c := &child{dir: dir, done: make(chan error, 1)}
-	if err := c.start(ctx, self, flags, log); err != nil {
+	if err := c.start(ctx, append([]string{self}, command...), flags, log); err != nil {
 		return nil, errors.Join(fmt.Errorf("service of its own: %w", err), os.RemoveAll(dir))
 	}
 	return c, nil
 }
 
 // start is startChild with a folder.
-func (c *child) start(ctx context.Context, self string, flags []*kong.Flag, log io.Writer) error {
+func (c *child) start(ctx context.Context, command []string, flags []*kong.Flag, log io.Writer) error {
 	path := filepath.Join(c.dir, "riposte.yaml")
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
 	if err != nil {
@@ -59,8 +59,8 @@ func (c *child) start(ctx context.Context, self string, flags []*kong.Flag, log 
 		return err
 	}
 	// It keeps traces as a service does, but not among those of one that people talk to.
-	c.cmd = exec.Command(self, "serve", "--config", path, "--listen", "127.0.0.1:0", "--log-format", "json", "--log-level", "INFO",
-		"--trace-file", filepath.Join(c.dir, "traces.db"))
+	c.cmd = exec.Command(command[0], append(command[1:], "--config", path, "--listen", "127.0.0.1:0", "--log-format", "json", "--log-level", "INFO",
+		"--trace-file", filepath.Join(c.dir, "traces.db"))...)
 	c.cmd.Env = withoutSettings(os.Environ(), flags)
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL} // The bench ends it, not the terminal.
 	lines, err := c.cmd.StderrPipe()

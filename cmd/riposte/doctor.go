@@ -112,7 +112,7 @@ func (c *doctorCmd) examine(ctx context.Context) func(yield func(finding) bool) 
 // trial loads the engines as the service would: what opens there, opens here.
 func (c *doctorCmd) trial(ctx context.Context) finding {
 	began := time.Now()
-	e, err := openEngines(ctx, &c.settings, slog.New(slog.DiscardHandler))
+	e, err := openEngines(ctx, &c.settings, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return finding{what: "engines", err: err}
 	}

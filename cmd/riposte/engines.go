@@ -12,30 +12,51 @@ import (
 
 	"riposte/audio/silero"
 	"riposte/audio/smartturn"
+	"riposte/bench/stub"
 	"riposte/budget"
+	"riposte/llm"
 	"riposte/llm/llama"
 	"riposte/native"
 	"riposte/native/onnx"
+	"riposte/stt"
 	"riposte/stt/whisper"
+	"riposte/tts"
 	"riposte/tts/piper"
 )
 
 // engines are those that every call shares. This file and the benches are the only places that name them.
 type engines struct {
-	stt   *whisper.Engine
-	llm   *llama.Engine
+	stt interface {
+		engine
+		stt.Recognizer
+		Knows(language string) bool
+	}
+	llm interface {
+		engine
+		llm.Generator
+	}
 	hedge *llama.Engine // nil where no model is set.
-	tts   *piper.Engine
-	vad   *silero.Engine
-	end   *smartturn.Engine // nil where no model is set.
+	tts   interface {
+		engine
+		tts.Synthesizer
+	}
+	vad *silero.Engine
+	end *smartturn.Engine // nil where no model is set.
 
 	cores *budget.Executor // What they share the cores by.
 }
 
-// openEngines loads everything and warms it up, side by side. The error names each model that cannot be had and what to do.
-func openEngines(ctx context.Context, s *settings, log *slog.Logger) (*engines, error) {
+// engine is loaded before it is used, and freed after that.
+type engine interface {
+	Open(ctx context.Context) error
+	Close() error
+}
+
+// openEngines loads everything and warms it up, side by side. Stubs take the places of recogniser, model and voice, unless they are nil.
+// The error names each model that cannot be had and what to do.
+func openEngines(ctx context.Context, s *settings, stubs *stub.Engines, log *slog.Logger) (*engines, error) {
 	began := time.Now()
-	e, err := s.engines(log)
+	e, err := s.engines(stubs, log)
 	if err != nil {
 		return nil, err
 	}
@@ -63,26 +84,16 @@ func openEngines(ctx context.Context, s *settings, log *slog.Logger) (*engines, 
 	return e, nil
 }
 
-// engines finds the libraries and models that the settings name.
-func (s *settings) engines(log *slog.Logger) (e *engines, err error) {
-	cores := s.executor()
-	e = &engines{cores: cores}
-	if e.stt, err = s.recogniser(cores, log); err != nil {
-		return nil, err
+// engines finds the libraries and models that the settings name, but for what stubs stand in for.
+func (s *settings) engines(stubs *stub.Engines, log *slog.Logger) (e *engines, err error) {
+	e = &engines{cores: s.executor()}
+	if stubs != nil {
+		e.stt, e.llm = stubs.Ear(), stubs.Model()
+		e.tts, err = stubs.Voice()
+	} else {
+		err = s.speakers(e, log)
 	}
-	conversations := s.LLM.Conversations
-	if conversations == 0 {
-		conversations = s.Calls.Max
-	}
-	if e.llm, err = s.model(s.LLM.Model, conversations, cores, log); err != nil {
-		return nil, err
-	}
-	if s.LLM.Hedge != "" {
-		if e.hedge, err = s.model(s.LLM.Hedge, conversations, cores, log); err != nil {
-			return nil, err
-		}
-	}
-	if e.tts, err = s.voice(cores, log); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	file, runtime, err := s.onnx(s.VAD.Model)
@@ -96,8 +107,30 @@ func (s *settings) engines(log *slog.Logger) (e *engines, err error) {
 	if file, runtime, err = s.onnx(s.VAD.Turn); err != nil {
 		return nil, err
 	}
-	e.end = &smartturn.Engine{Model: file, Runtime: runtime, Executor: cores}
+	e.end = &smartturn.Engine{Model: file, Runtime: runtime, Executor: e.cores}
 	return e, nil
+}
+
+// speakers finds recogniser, models and voice.
+func (s *settings) speakers(e *engines, log *slog.Logger) (err error) {
+	cores := e.cores
+	if e.stt, err = s.recogniser(cores, log); err != nil {
+		return err
+	}
+	conversations := s.LLM.Conversations
+	if conversations == 0 {
+		conversations = s.Calls.Max
+	}
+	if e.llm, err = s.model(s.LLM.Model, conversations, cores, log); err != nil {
+		return err
+	}
+	if s.LLM.Hedge != "" {
+		if e.hedge, err = s.model(s.LLM.Hedge, conversations, cores, log); err != nil {
+			return err
+		}
+	}
+	e.tts, err = s.voice(cores, log)
+	return err
 }
 
 // executor returns what shares the cores as the settings say.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"riposte/audio"
+	"riposte/bench/stub"
 	"riposte/budget"
 	"riposte/budget/trace"
 	"riposte/llm"
@@ -28,12 +29,16 @@ type serveCmd struct {
 }
 
 // Run serves until ctx ends, then lets each call finish its sentence.
-func (c *serveCmd) Run(ctx context.Context) error {
+func (c *serveCmd) Run(ctx context.Context) error { return c.run(ctx, nil) }
+
+// run is Run with stubs in place of engines, where they are not nil.
+func (c *serveCmd) run(ctx context.Context, stubs *stub.Engines) error {
 	listener, err := net.Listen("tcp", c.Listen)
 	if err != nil {
 		return fmt.Errorf("%w (set another address with --listen)", err)
 	}
 	s := newService(&c.settings, c.logger())
+	s.stubs = stubs
 	defer s.keepTraces()()
 	return s.serve(ctx, listener, nil)
 }
@@ -44,6 +49,7 @@ type service struct {
 	log       *slog.Logger
 	engines   *engines
 	around    around
+	stubs     *stub.Engines  // In place of recogniser, model and voice, for benches; nil loads those of the settings.
 	ear       stt.Recognizer // The engines that calls use: what stands before those that were opened.
 	model     llm.Generator
 	vad       func() (voiceActivity, error) // Makes one for a call.
@@ -137,7 +143,7 @@ func (s *service) serve(ctx context.Context, listener net.Listener, ready func()
 
 	s.log.Info("loading", "listen", listener.Addr().String(), "version", version)
 	began := time.Now()
-	if s.engines, err = openEngines(ctx, s.settings, s.log); err != nil {
+	if s.engines, err = openEngines(ctx, s.settings, s.stubs, s.log); err != nil {
 		return err
 	}
 	defer s.engines.close()
@@ -149,11 +155,11 @@ func (s *service) serve(ctx context.Context, listener net.Listener, ready func()
 	s.ear, s.model = behind(s.around.stt, stt.Recognizer(s.engines.stt)), behind(s.around.llm, llm.Generator(s.engines.llm))
 	s.voice = behind(s.around.tts, tts.Synthesizer(s.engines.tts))
 	s.vad = func() (voiceActivity, error) { return s.engines.vad.New() }
-	s.status.Set(web.Ready)
+	s.phrases = &tts.Phrasebook{Voice: s.voice}
+	s.status.Set(web.Ready) // from here on calls use what was set until now
 	s.log.Info("ready", "page", s.settings.pageAt(listener.Addr()), "realtime", s.settings.realtimeAt(listener.Addr()), "after", time.Since(began).Round(time.Millisecond))
 	rehearsal, stop := context.WithCancel(ctx)
 	var rehearsed sync.WaitGroup
-	s.phrases = &tts.Phrasebook{Voice: s.voice}
 	rehearsed.Go(func() {
 		if err := s.phrases.Learn(rehearsal, s.toLearn()...); err != nil && rehearsal.Err() == nil {
 			s.log.Warn("a late answer will not be opened", "err", err)
