@@ -14,7 +14,7 @@ import (
 var (
 	// ErrLate reports partial or speculative work whose deadline passed before its turn came.
 	ErrLate = errors.New("too late to be of use")
-	// ErrPreempted reports partial or speculative work that was stopped for the sake of more urgent work.
+	// ErrPreempted reports work that nobody awaits and that was stopped for the sake of more urgent work.
 	ErrPreempted = errors.New("stopped for more urgent work")
 )
 
@@ -23,8 +23,8 @@ var (
 //
 // The most urgent work goes first, by class and then by deadline. Work runs on its caller's goroutine, since native
 // libraries tie threads to threads, and on as many threads as there are cores free: all threads together are never more
-// than the cores. Nothing waits behind another's speculation: that is stopped. A partial pass is stopped when awaited
-// work would be late otherwise.
+// than the cores. Nothing waits behind another's speculation, or behind what goes on in the background: that is stopped. A
+// partial pass is stopped when awaited work would be late otherwise.
 type Executor struct {
 	Cores int // It defaults to the cores of the machine.
 	// Speculation is the part of the cores' time, over some ten seconds, that speculation may take at most: it is heat for
@@ -40,7 +40,7 @@ type Executor struct {
 	running []*task
 	rates   map[string]float64 // Core-seconds for one of a kind's units, as learned.
 	counts  [classes]Count
-	worked  float64     // Core-seconds that were no speculation, of which those of long ago count less,
+	worked  float64     // Core-seconds that were neither speculation nor in the background, of which those of long ago count less,
 	asOf    time.Time   // by then.
 	credit  float64     // Core-seconds that speculation may still take,
 	as      time.Time   // by then.
@@ -71,7 +71,7 @@ type Count struct {
 
 // Load is how much an executor has to do.
 type Load struct {
-	Busy    float64        // The part of the cores' time of the last ten seconds or so that was taken, but for speculation.
+	Busy    float64        // The part of the cores' time of the last ten seconds or so that was taken, but for speculation and the background.
 	Queue   time.Duration  // How long the cores need for all awaited work, what runs included. New awaited work waits less.
 	Waiting [classes]int   // Jobs whose turn has not come, by class.
 	Running [classes]int   // Jobs that run, by class.
@@ -231,10 +231,12 @@ func (x *Executor) leave(t *task, err error) {
 	x.running = slices.DeleteFunc(x.running, func(r *task) bool { return r == t })
 	x.free += t.threads
 	took := time.Since(t.began).Seconds() * float64(t.threads)
-	if t.Class == Speculative {
+	switch t.Class {
+	case Background: // it is there to take what is left
+	case Speculative:
 		x.earn()
 		x.credit -= took
-	} else {
+	default:
 		x.fade()
 		x.worked += took
 	}
@@ -270,15 +272,16 @@ func (x *Executor) learn(kind string, cost float64) {
 
 // dispatch lets run what can run, and makes room for what must.
 func (x *Executor) dispatch() {
-	for len(x.queue) > 0 && x.free > 0 {
-		t := x.queue[0]
-		if t.Class == Speculative && !x.affordable() {
-			break // nothing more urgent waits behind it
+	for x.free > 0 {
+		i := x.next()
+		if i < 0 {
+			break
 		}
-		x.queue = slices.Delete(x.queue, 0, 1)
+		t := x.queue[i]
+		x.queue = slices.Delete(x.queue, i, i+1)
 		// Side by side is better than one after the other on many threads, which lose time waiting for each other.
 		peers := 1
-		for peers <= len(x.queue) && x.queue[peers-1].Class == t.Class {
+		for i+peers <= len(x.queue) && x.queue[i+peers-1].Class == t.Class {
 			peers++
 		}
 		t.threads = max(1, min(t.Threads, x.free/peers))
@@ -295,6 +298,9 @@ func (x *Executor) dispatch() {
 	}
 	now := time.Now()
 	for _, t := range x.queue {
+		if t.Class == Speculative && !x.affordable() {
+			continue
+		}
 		if coming--; coming >= 0 {
 			continue
 		}
@@ -306,6 +312,17 @@ func (x *Executor) dispatch() {
 		victim.stop(ErrPreempted)
 		coming += victim.threads
 	}
+}
+
+// next returns the place in the queue of the task that is to run next, -1 where none may: speculation that has had its part waits,
+// and then what goes on in the background does not wait for it.
+func (x *Executor) next() int {
+	for i, t := range x.queue {
+		if t.Class != Speculative || x.affordable() {
+			return i
+		}
+	}
+	return -1
 }
 
 // most is how much credit speculation can have, in core-seconds.
@@ -375,7 +392,7 @@ func (x *Executor) Load() Load {
 	l.Busy = x.worked
 	for _, t := range x.running {
 		l.Running[t.Class]++
-		if t.Class != Speculative {
+		if t.Class < Speculative {
 			l.Busy += time.Since(t.began).Seconds() * float64(t.threads)
 		}
 	}

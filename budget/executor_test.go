@@ -350,6 +350,28 @@ func TestExecutorStopsNoMore(t *testing.T) {
 	})
 }
 
+// What goes on in the background takes what is left: it makes room for all else, is no load, and does not wait for speculation that has had
+// its part.
+func TestExecutorBackground(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := crew{x: &Executor{Cores: 1, Speculation: -1}}
+		errs := make([]error, 3)
+		c.start(t.Context(), "background", Job{Urgency: Urgency{Class: Background}}, 500*ms, &errs[0])
+		time.Sleep(100 * ms)
+		c.start(t.Context(), "never", due(Speculative, time.Second), 10*ms, &errs[1])
+		time.Sleep(100 * ms)
+		if l := c.x.Load(); l.Busy != 0 || l.Queue != 0 || l.Running[Background] != 1 || l.Waiting[Speculative] != 1 {
+			t.Errorf("load %+v, want only work in the background to run, and to count for nothing", l)
+		}
+		c.start(t.Context(), "awaited", due(Awaited, 100*ms), 10*ms)
+		c.start(t.Context(), "background again", Job{Urgency: Urgency{Class: Background}}, 10*ms, &errs[2])
+		c.Wait()
+		if !errors.Is(errs[0], ErrPreempted) || !errors.Is(errs[1], ErrLate) || errs[2] != nil {
+			t.Errorf("got %v, want the first stopped, the second late and the third done", errs)
+		}
+	})
+}
+
 func TestExecutorLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := crew{x: &Executor{Cores: 2}}

@@ -31,6 +31,7 @@ const (
 	Awaited     Class = iota // Somebody hears silence until it is done, or will: closing passes, answers, their sound.
 	Partial                  // What is made of the words of somebody who still talks.
 	Speculative              // What may turn out not to be needed.
+	Background               // What others than callers wait for: it takes what callers leave.
 	classes
 )
 
@@ -43,6 +44,8 @@ func (c Class) String() string {
 		return "partial"
 	case Speculative:
 		return "speculative"
+	case Background:
+		return "background"
 	}
 	return "unknown"
 }

@@ -57,6 +57,7 @@ type Request struct {
 	// Empty means that nothing is to be kept.
 	Conversation string
 	Messages     []Message
+	Whole        bool   // A conversation that is too long is ErrTooLong, and does not lose its oldest messages.
 	Tools        []Tool // What the model may call.
 	Choice       Choice // Whether it may, must or must not.
 	Sampling     Sampling
@@ -109,7 +110,8 @@ type Sampling struct {
 	FrequencyPenalty float32
 
 	Seed     uint32 // 0 draws a new one each time.
-	LogProbs bool   // Fill in Piece.LogProb, at some cost.
+	LogProbs bool   // Fill in Piece.LogProb and Piece.Tokens, at some cost.
+	Top      int    // With LogProbs, how many of the likeliest tokens Token.Top names at each place.
 }
 
 // Check reports the first value that is out of its range, by the name that OpenAI's protocol or llama.cpp has for it.
@@ -138,8 +140,16 @@ func (s Sampling) Check() error {
 type Piece struct {
 	Text    string
 	LogProb float32 // Natural logarithm of the probability that the model gave the tokens of Text, when asked for.
+	Tokens  []Token // Those that end in Text, when asked for. A generator may not know them.
 	Call    *ToolCall
 	Usage   *Usage // Only on the last piece.
+}
+
+// Token is a token of an answer, and how likely it was.
+type Token struct {
+	Text    string  // Its bytes, which may be part of a character.
+	LogProb float32 // Natural logarithm of its probability; 0 where the answer's form left nothing else.
+	Top     []Token // What was likeliest at its place, the likeliest first; none where it was not asked for, or nothing else was left.
 }
 
 // Usage counts an answer's tokens.

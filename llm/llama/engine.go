@@ -234,7 +234,7 @@ func (e *Engine) Load() Load {
 
 // Generate implements llm.Generator. Its errors are ErrClosed, llm.ErrBusy, ErrNoMessages, llm.ErrTooLong, llm.ErrFormat, what
 // ended ctx, and what llama.cpp fails with. A conversation that is longer than the context loses its oldest messages but for the
-// system's; an answer without MaxTokens may fill what is left of the context. A reader that does not read stops only
+// system's, unless it is to be whole; an answer without MaxTokens may fill what is left of the context. A reader that does not read stops only
 // its own answer.
 func (e *Engine) Generate(ctx context.Context, r llm.Request) iter.Seq2[llm.Piece, error] {
 	return func(yield func(llm.Piece, error) bool) {
@@ -307,9 +307,9 @@ func (e *Engine) prepare(ctx context.Context, r llm.Request, reading bool) (*seq
 			text.calls = &ask.template.style
 		}
 	}
-	if !reading {
+	if !reading && !r.Whole {
 		e.reserve.Store(int64(r.MaxTokens))
-	} else if r.MaxTokens <= 0 {
+	} else if reading && r.MaxTokens <= 0 {
 		r.MaxTokens = int(e.reserve.Load())
 	}
 	s := &sequence{
@@ -329,8 +329,12 @@ func (e *Engine) prepare(ctx context.Context, r llm.Request, reading bool) (*seq
 	if s.most <= 0 {
 		s.most, reserve = e.ContextTokens, e.ContextTokens/4
 	}
-	tokens, err := build(r.Messages, e.ContextTokens-min(reserve, e.ContextTokens/2))
-	if errors.Is(err, llm.ErrTooLong) {
+	room := e.ContextTokens - min(reserve, e.ContextTokens/2)
+	if r.Whole {
+		build, room = ask.whole, e.ContextTokens-1
+	}
+	tokens, err := build(r.Messages, room)
+	if errors.Is(err, llm.ErrTooLong) && !r.Whole {
 		// A shorter answer is better than none.
 		tokens, err = build(r.Messages, e.ContextTokens-e.ContextTokens/8)
 	}

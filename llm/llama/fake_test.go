@@ -108,6 +108,12 @@ func (m *fakeMachine) LogProb(i int, t token) float64 {
 	return math.Log(0.01)
 }
 
+// Top knows only what the rule says next.
+func (m *fakeMachine) Top(i, n int) []likely {
+	e := m.batch[i]
+	return []likely{{token: next(m.memory[e.seq][:e.pos+1])}}[:min(n, 1)]
+}
+
 func (m *fakeMachine) Picker(llm.Sampling, *form) picker {
 	m.open++
 	return &fakePicker{m}

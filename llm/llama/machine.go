@@ -20,8 +20,16 @@ type machine interface {
 	// LogProb returns the natural logarithm of the probability that t follows the i-th entry of the last batch, whose
 	// last must have been true.
 	LogProb(i int, t token) float64
+	// Top returns the n tokens that are likeliest to follow the i-th entry of the last batch, the likeliest first.
+	Top(i, n int) []likely
 	// Picker returns what chooses the tokens of one answer, such that it keeps to f if that is not nil.
 	Picker(s llm.Sampling, f *form) picker
+}
+
+// likely is a token and the natural logarithm of its probability.
+type likely struct {
+	token   token
+	logProb float64
 }
 
 // entry is one token of a batch.

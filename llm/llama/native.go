@@ -485,11 +485,42 @@ func (k *nativeMachine) LogProb(i int, t token) float64 {
 	if int(t) >= len(logits) {
 		return math.Inf(-1)
 	}
+	return float64(logits[t]) - logSum(logits)
+}
+
+// logSum is the logarithm of the sum of what logits are logarithms of.
+func logSum(logits []float32) float64 {
 	most, sum := slices.Max(logits), 0.0
 	for _, v := range logits {
 		sum += math.Exp(float64(v - most))
 	}
-	return float64(logits[t]-most) - math.Log(sum)
+	return float64(most) + math.Log(sum)
+}
+
+// Top implements machine.
+func (k *nativeMachine) Top(i, n int) []likely {
+	logits := k.logits(i)
+	n = min(n, len(logits))
+	if n <= 0 {
+		return nil
+	}
+	best := make([]likely, 0, n+1)
+	for t, v := range logits {
+		if len(best) == n && float64(v) <= best[n-1].logProb {
+			continue
+		}
+		at := len(best)
+		for at > 0 && float64(v) > best[at-1].logProb {
+			at--
+		}
+		best = slices.Insert(best, at, likely{token(t), float64(v)})
+		best = best[:min(len(best), n)]
+	}
+	sum := logSum(logits)
+	for i := range best {
+		best[i].logProb -= sum
+	}
+	return best
 }
 
 // penaltyWindow is how many of an answer's last tokens penalties look at.

@@ -87,6 +87,23 @@ func (p *prompter) build(messages []llm.Message, room int) ([]token, error) {
 	}
 }
 
+// whole returns the tokens of all of a conversation, at most room of them.
+func (p *prompter) whole(messages []llm.Message, room int) ([]token, error) {
+	all := p.clean(messages)
+	if len(all) == 0 {
+		return nil, ErrNoMessages
+	}
+	kept, err := p.fitting(all, room)
+	if err != nil {
+		return nil, err
+	}
+	tokens := p.tokens(kept)
+	if len(kept) < len(all) || len(tokens) > room {
+		return nil, fmt.Errorf("%w: at most %d tokens do, with one more for an answer", llm.ErrTooLong, room)
+	}
+	return tokens, nil
+}
+
 // fitting leaves out the oldest messages of what cannot fit however it is tokenised, since every token has but so many bytes. A tokenizer
 // takes longer than anybody waits for a megabyte without a space, and cannot be stopped.
 func (p *prompter) fitting(all []llm.Message, room int) ([]llm.Message, error) {

@@ -107,6 +107,25 @@ func TestPromptBeginsTheSameForManyTurns(t *testing.T) {
 	}
 }
 
+// A conversation that is to be whole loses nothing: it fits or it does not.
+func TestPromptWhole(t *testing.T) {
+	p := wordPrompter(t)
+	all, err := p.build(talk(5), 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := p.whole(talk(5), len(all)); err != nil || !slices.Equal(got, all) {
+		t.Errorf("%d tokens, %v, want %d", len(got), err, len(all))
+	}
+	if _, err := p.whole(talk(5), len(all)-1); !errors.Is(err, llm.ErrTooLong) {
+		t.Errorf("with one token less of room: %v", err)
+	}
+	p.longest = 1
+	if _, err := p.whole(talk(5), 60); !errors.Is(err, llm.ErrTooLong) {
+		t.Errorf("where it cannot fit however it is written: %v", err)
+	}
+}
+
 func TestPromptTooLong(t *testing.T) {
 	p := wordPrompter(t)
 	for name, m := range map[string][]llm.Message{

@@ -145,9 +145,27 @@ func TestEngineLogProbs(t *testing.T) {
 	if pieces < 4 || sum > 0 || sum < -4 {
 		t.Errorf("%d pieces have %v together", pieces, sum)
 	}
-	r.Sampling.LogProbs = false
+	r.Sampling.Top, r.Stop = 3, []string{"nine"}
+	var text, tokens string
+	for p, err := range e.Generate(t.Context(), r) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		text += p.Text
+		for _, token := range p.Tokens {
+			tokens += token.Text
+			if len(token.Top) != 3 || token.Top[0].Text != token.Text || token.Top[0].LogProb != token.LogProb || token.Top[1].LogProb < token.Top[2].LogProb {
+				t.Errorf("%q has %v and beside it %v, want the likeliest, itself first", token.Text, token.LogProb, token.Top)
+			}
+		}
+	}
+	// The last one is said in part: the space before what stops the answer.
+	if strings.TrimSpace(text) == "" || !strings.HasPrefix(tokens, text) || len(tokens) > len(text)+len("nine") {
+		t.Errorf("the tokens %q have said %q", tokens, text)
+	}
+	r.Sampling.LogProbs, r.Stop = false, nil
 	for p := range e.Generate(t.Context(), r) {
-		if p.LogProb != 0 {
+		if p.LogProb != 0 || len(p.Tokens) > 0 {
 			t.Errorf("%q has %v without being asked", p.Text, p.LogProb)
 		}
 	}

@@ -31,6 +31,7 @@ type sequence struct {
 	text    answerText
 	began   time.Time // When the answer's first token was there.
 	logProb float64   // Of the tokens since the last text that was offered.
+	notes   notes     // Of these tokens, when asked for.
 	unsent  llm.Piece // What the reader had no room for. The answer pauses until it has.
 
 	// Result.
@@ -96,7 +97,7 @@ func (s *sequence) offer(text string) {
 	if text == "" {
 		return
 	}
-	p := llm.Piece{Text: text, LogProb: float32(s.logProb)}
+	p := llm.Piece{Text: text, LogProb: float32(s.logProb), Tokens: s.notes.take(s.text.holds())}
 	s.logProb = 0
 	select {
 	case s.out <- p:
@@ -128,7 +129,7 @@ func (s *sequence) end(finish llm.Finish, err error) {
 	}
 	s.usage.Finish = finish
 	s.err = err
-	s.rest = llm.Piece{Text: s.unsent.Text + s.text.rest(), LogProb: s.unsent.LogProb + float32(s.logProb)}
+	s.rest = llm.Piece{Text: s.unsent.Text + s.text.rest(), LogProb: s.unsent.LogProb + float32(s.logProb), Tokens: append(s.unsent.Tokens, s.notes.take(0)...)}
 	close(s.out)
 }
 

@@ -93,7 +93,7 @@ func (l *loop) decode(ctx context.Context, urgency budget.Urgency) error {
 // a step that nobody waits for so badly, or have steps of their own.
 func (l *loop) compose(now time.Time) budget.Urgency {
 	l.entries, l.parts = l.entries[:0], l.parts[:0]
-	top, hungry := budget.Speculative, false
+	top, hungry := budget.Background, false
 	for _, s := range l.running {
 		if s.paused() {
 			continue
@@ -176,7 +176,7 @@ func (l *loop) say(s *sequence, i int) {
 		return
 	}
 	if s.sampling.LogProbs {
-		s.logProb += l.machine.LogProb(i, t)
+		l.note(s, i, t)
 	}
 	s.tokens = append(s.tokens, t)
 	s.usage.Output++
@@ -191,8 +191,14 @@ func (l *loop) say(s *sequence, i int) {
 		s.usage.Output++
 		l.said.Add(1)
 		var more string
+		if s.sampling.LogProbs {
+			s.notes.add(llm.Token{Text: string(l.words.Piece(t))})
+		}
 		more, stopped = s.text.push(l.words.Piece(t))
 		text += more
+	}
+	if stopped {
+		s.notes.cut(len(text))
 	}
 	s.offer(text)
 	switch {
@@ -201,6 +207,17 @@ func (l *loop) say(s *sequence, i int) {
 	case s.full(l.context):
 		l.finish(s, llm.FinishLength, nil)
 	}
+}
+
+// note keeps how likely the token t was that follows the i-th entry of the batch.
+func (l *loop) note(s *sequence, i int, t token) {
+	logProb := l.machine.LogProb(i, t)
+	s.logProb += logProb
+	n := llm.Token{Text: string(l.words.Piece(t)), LogProb: float32(logProb)}
+	for _, top := range l.machine.Top(i, s.sampling.Top) {
+		n.Top = append(n.Top, llm.Token{Text: string(l.words.Piece(top.token)), LogProb: float32(top.logProb)})
+	}
+	s.notes.add(n)
 }
 
 // conclude ends the reading of a text whose last token is the i-th entry of the batch.

@@ -65,6 +65,9 @@ func (t *answerText) push(b []byte) (string, bool) {
 	return text[:len(text)-hold], false
 }
 
+// holds returns how many bytes are held back.
+func (t *answerText) holds() int { return len(t.held) + len(t.bytes) }
+
 // rest returns what was held back, once it is certain that nothing follows. Half a character is dropped.
 func (t *answerText) rest() string {
 	held := t.held

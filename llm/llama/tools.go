@@ -117,13 +117,14 @@ func shortID(id string) string {
 func hearing(style toolcall.Style, tools []llm.Tool, yield func(llm.Piece, error) bool) func(llm.Piece, error) bool {
 	r := toolcall.NewReader(style, tools)
 	called := false
-	var logProb float32 // Of what is held back.
+	var logProb float32 // Of what is held back, as are the tokens.
+	var tokens []llm.Token
 	say := func(text string) bool {
 		if text == "" {
 			return true
 		}
-		p := llm.Piece{Text: text, LogProb: logProb}
-		logProb = 0
+		p := llm.Piece{Text: text, LogProb: logProb, Tokens: tokens}
+		logProb, tokens = 0, nil
 		return yield(p, nil)
 	}
 	return func(p llm.Piece, err error) bool {
@@ -143,13 +144,13 @@ func hearing(style toolcall.Style, tools []llm.Tool, yield func(llm.Piece, error
 			}
 			return yield(p, nil)
 		}
-		logProb += p.LogProb
+		logProb, tokens = logProb+p.LogProb, append(tokens, p.Tokens...)
 		text, calls, err := r.Push(p.Text)
 		if !say(text) {
 			return false
 		}
 		for _, c := range calls {
-			called, logProb = true, 0
+			called, logProb, tokens = true, 0, nil
 			if !yield(llm.Piece{Call: &c}, nil) {
 				return false
 			}

@@ -126,8 +126,10 @@ func (n *network) speak(ctx context.Context, r request) iter.Seq2[[]float32, err
 		}
 		var u *utterance
 		err := n.work(ctx, workFirst, len(r.ids), r.due, func(ctx context.Context) (err error) {
-			if u, err = n.begin(ctx, r); err != nil {
-				return err
+			if u == nil {
+				if u, err = n.begin(ctx, r); err != nil {
+					return err
+				}
 			}
 			sound, err = u.next(ctx)
 			return err
@@ -145,10 +147,15 @@ func (n *network) speak(ctx context.Context, r request) iter.Seq2[[]float32, err
 	}
 }
 
-// work does a piece of work when its turn has come.
+// work does a piece of work when its turn has come. What goes on in the background and has to make room is done when there is some again.
 func (n *network) work(ctx context.Context, kind string, size int, by *due, do func(ctx context.Context) error) error {
 	j := budget.Job{Urgency: by.urgency(), Kind: kind, Size: float64(size), Threads: n.threads}
-	return n.executor.Run(ctx, j, func(ctx context.Context, _ int) error { return do(ctx) })
+	for {
+		err := n.executor.Run(ctx, j, func(ctx context.Context, _ int) error { return do(ctx) })
+		if j.Class != budget.Background || !errors.Is(err, budget.ErrPreempted) {
+			return err
+		}
+	}
 }
 
 // whole returns the sound of r where the graph is in one part, and the sample behind each of the ids where these are known.
