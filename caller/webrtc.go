@@ -46,21 +46,22 @@ type connection struct {
 	detour Detour
 	log    *slog.Logger
 
-	mux     ice.UDPMux // Of calls to ::1; nil for others.
-	pc      *webrtc.PeerConnection
-	channel *webrtc.DataChannel
-	mic     *webrtc.TrackLocalStaticRTP
-	opened  chan struct{}     // Closed when the data channel is there.
-	events  chan []byte       // That came.
-	packets chan track.Packet // The same.
-	states  chan bool         // Whether the connection is there.
-	signs   chan struct{}     // Holds something when the server has told of the microphone's sound.
-	gone    chan struct{}     // Closed when the line has ended,
-	why     error             // because of this.
-	ctx     context.Context   // Ends with it.
-	cancel  context.CancelFunc
-	ending  sync.Once
-	parts   sync.WaitGroup
+	mux      ice.UDPMux // Of calls to ::1; nil for others.
+	pc       *webrtc.PeerConnection
+	channel  *webrtc.DataChannel
+	mic      *webrtc.TrackLocalStaticRTP
+	gathered <-chan struct{}   // Closed when the newest offer has all addresses.
+	opened   chan struct{}     // Closed when the data channel is there.
+	events   chan []byte       // That came.
+	packets  chan track.Packet // The same.
+	states   chan bool         // Whether the connection is there.
+	signs    chan struct{}     // Holds something when the server has told of the microphone's sound.
+	gone     chan struct{}     // Closed when the line has ended,
+	why      error             // because of this.
+	ctx      context.Context   // Ends with it.
+	cancel   context.CancelFunc
+	ending   sync.Once
+	parts    sync.WaitGroup
 
 	talking sync.Mutex // Guards what follows.
 	encoder opus.Encoder
@@ -210,16 +211,19 @@ func (p *connection) call(ctx context.Context) error {
 
 // bargain offers how to connect and takes the server's answer, which must have a status.
 func (p *connection) bargain(ctx context.Context, options *webrtc.OfferOptions, status int) error {
-	offer, err := p.pc.CreateOffer(options)
-	if err != nil {
-		return err
-	}
-	gathered := webrtc.GatheringCompletePromise(p.pc)
-	if err := p.pc.SetLocalDescription(offer); err != nil {
-		return err
+	// An offer that nobody has answered cannot be taken back: it is made again as it was.
+	if p.pc.SignalingState() != webrtc.SignalingStateHaveLocalOffer {
+		offer, err := p.pc.CreateOffer(options)
+		if err != nil {
+			return err
+		}
+		p.gathered = webrtc.GatheringCompletePromise(p.pc)
+		if err := p.pc.SetLocalDescription(offer); err != nil {
+			return err
+		}
 	}
 	select {
-	case <-gathered:
+	case <-p.gathered:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -306,11 +310,7 @@ func (p *connection) mend() {
 func (p *connection) restart() error {
 	ctx, cancel := context.WithTimeout(p.ctx, mendWait)
 	defer cancel()
-	err := p.bargain(ctx, &webrtc.OfferOptions{ICERestart: true}, http.StatusOK)
-	if err != nil && p.pc.SignalingState() == webrtc.SignalingStateHaveLocalOffer { // it is in the way of the next one
-		err = errors.Join(err, p.pc.SetLocalDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeRollback}))
-	}
-	return err
+	return p.bargain(ctx, &webrtc.OfferOptions{ICERestart: true}, http.StatusOK)
 }
 
 // hear takes the packets of the server's track until it ends.
@@ -318,7 +318,10 @@ func (p *connection) hear(t *webrtc.TrackRemote) {
 	for {
 		in, _, err := t.ReadRTP()
 		if err != nil {
-			return
+			if track.Ended(err) || p.ctx.Err() != nil {
+				return
+			}
+			continue // about one packet
 		}
 		select {
 		case p.packets <- track.Read(in, time.Now()):

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -40,6 +41,7 @@ type service struct {
 	webrtc *webrtc.Server
 	length time.Duration // Of an answer, of which the first 100 ms are silent.
 	pause  time.Duration // Of silence in the middle of it.
+	busy   atomic.Int64  // How many offers for calls that there are are refused.
 
 	mu    sync.Mutex
 	turns []time.Duration // Of voice.
@@ -65,6 +67,13 @@ func serve(t *testing.T, s *service, change ...func(*webrtc.Server)) *service {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/v1/realtime/", s.webrtc)
+	mux.HandleFunc("POST /v1/realtime/calls/{id}", func(w http.ResponseWriter, r *http.Request) {
+		if s.busy.Add(-1) >= 0 {
+			http.Error(w, "come again", http.StatusServiceUnavailable)
+			return
+		}
+		s.webrtc.ServeHTTP(w, r)
+	})
 	mux.Handle("/v1/realtime", calls)
 	server := httptest.NewServer(mux)
 	t.Cleanup(func() {
@@ -312,7 +321,7 @@ func TestBadNetwork(t *testing.T) {
 	}
 }
 
-// A call whose caller is without a network for a while, and then in another one, goes on.
+// A call whose caller is without a network for a while, and then in another one, goes on, though the first offer there is not answered.
 func TestAnotherNetwork(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -324,16 +333,20 @@ func TestAnotherNetwork(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer n.Close()
+	s.busy.Store(1)
 	began := time.Now()
 	call := dial(t, &Caller{URL: s.url, Key: "secret", Wire: WebRTC, Detour: n})
 	defer call.Close()
 	if _, err := call.Say(t.Context(), question(600*ms)); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(time.Until(began.Add(8500 * ms)))
+	time.Sleep(time.Until(began.Add(12500 * ms))) // 3 s for each offer
 	turn, err := call.Say(t.Context(), question(600*ms))
 	if err != nil {
 		t.Fatal(err)
+	}
+	if s.busy.Load() >= 0 {
+		t.Error("no offer was answered")
 	}
 	if turn.Transcript != "said b" || turn.Audible == 0 {
 		t.Errorf("the turn in the other network is %+v", turn)

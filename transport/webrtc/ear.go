@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"math"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/pion/rtp"
@@ -24,6 +25,8 @@ type ear struct {
 	gone    <-chan struct{}
 	tally   *tally
 
+	strange atomic.Uint64 // Packets that could not even be read, and are to be counted.
+
 	counted counts // Of the packets, that the tally has.
 	jitter  jitter
 	decoder opus.Decoder
@@ -33,6 +36,8 @@ type ear struct {
 const (
 	// silent is below any voice, in dBFS.
 	silent = -60.0
+	// patient is how many packets in a row may be unreadable until they are read more slowly.
+	patient = 100
 	// settled is how long silence has been when parts of it can be left out: whatever was to be decided by it has been.
 	settled = time.Second
 )
@@ -46,11 +51,23 @@ func newEar(depth time.Duration, log *slog.Logger, t *tally, gone <-chan struct{
 
 // read hands on the packets of a track until it ends.
 func (e *ear) read(next func() (*rtp.Packet, error)) {
-	for {
+	for row := 0; ; row++ {
 		p, err := next()
 		if err != nil {
-			return
+			if track.Ended(err) {
+				return
+			}
+			e.strange.Add(1)
+			if row > patient { // whoever sends nothing else costs no more than this
+				select {
+				case <-time.After(time.Millisecond):
+				case <-e.gone:
+					return
+				}
+			}
+			continue
 		}
+		row = 0
 		select {
 		case e.packets <- track.Read(p, time.Now()):
 		case <-e.gone:
@@ -99,6 +116,7 @@ func (e *ear) run() error {
 				return nil
 			}
 		}
+		e.jitter.count.Unreadable += e.strange.Swap(0)
 		if e.jitter.count != e.counted {
 			e.tally.add(e.jitter.count, e.counted)
 			e.counted = e.jitter.count

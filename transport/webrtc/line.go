@@ -32,7 +32,7 @@ type line struct {
 	gone    chan struct{} // Closed when the line has ended,
 	why     error         // because of this.
 	ending  sync.Once
-	bargain sync.Mutex // Held while offers are answered.
+	bargain chan struct{} // Full while an offer is answered.
 
 	mu     sync.Mutex
 	closed bool // No part begins any more.
@@ -62,7 +62,7 @@ func newLine(api *webrtc.API, config webrtc.Configuration, limits Limits, t *tal
 	}
 	l := &line{
 		pc: pc, limits: limits, log: log, in: make(chan realtime.Incoming), gone: make(chan struct{}),
-		connected: make(chan struct{}), opened: make(chan struct{}), low: make(chan struct{}, 1),
+		bargain: make(chan struct{}, 1), connected: make(chan struct{}), opened: make(chan struct{}), low: make(chan struct{}, 1),
 	}
 	track, err := webrtc.NewTrackLocalStaticRTP(webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeOpus}, "voice", "riposte")
 	if err != nil {
@@ -210,10 +210,32 @@ func (l *line) reports(sender *webrtc.RTPSender) {
 }
 
 // answer takes an offer, the first one or one that restarts ICE, and returns the answer, with all addresses that could be found within
-// the limit.
+// the limit. Offers that come at once are answered one after the other; the last one holds.
 func (l *line) answer(ctx context.Context, o offer) (string, error) {
-	l.bargain.Lock()
-	defer l.bargain.Unlock()
+	select {
+	case l.bargain <- struct{}{}:
+		defer func() { <-l.bargain }()
+	case <-l.gone:
+		return "", errNoCall
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+	answer, err := l.take(ctx, o)
+	select {
+	case <-l.gone: // whatever went wrong with the offer comes of that
+		return "", errNoCall
+	default:
+	}
+	return answer, err
+}
+
+// take answers an offer.
+func (l *line) take(ctx context.Context, o offer) (_ string, err error) {
+	defer func() {
+		if err != nil && l.pc.SignalingState() == webrtc.SignalingStateHaveRemoteOffer {
+			l.settle()
+		}
+	}()
 	if err := l.pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeOffer, SDP: o.SDP}); err != nil {
 		return "", wrong("invalid_sdp", "The offer cannot be taken: %.200v.", err)
 	}
@@ -231,11 +253,22 @@ func (l *line) answer(ctx context.Context, o offer) (string, error) {
 	case <-gathered:
 	case <-late.C:
 	case <-l.gone:
-		return "", l.why
+		return "", errNoCall
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
 	}
 	return l.pc.LocalDescription().SDP, nil
+}
+
+// settle ends what an offer has begun that was not answered: it would be in the way of the next one, and nothing takes it back.
+func (l *line) settle() {
+	answer, err := l.pc.CreateAnswer(nil)
+	if err == nil {
+		err = l.pc.SetLocalDescription(answer)
+	}
+	if err != nil {
+		l.log.Debug("no other offer can be taken", "err", err)
+	}
 }
 
 // ready waits until the caller can talk and be told of it.

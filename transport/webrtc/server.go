@@ -208,6 +208,7 @@ func (s *Server) engine(p *ports, limits Limits) (e webrtc.SettingEngine, err er
 	e.SetICEMulticastDNSMode(ice.MulticastDNSModeDisabled)
 	broken := cmp.Or(s.broken, usualBroken)
 	e.SetICETimeouts(broken, limits.Away, broken*2/5)
+	e.SetFireOnTrackBeforeFirstRTP(true) // else a first packet that is none of sound would be the last one that is looked at
 	e.SetSCTPMaxMessageSize(uint32(limits.Message))
 	e.SetSCTPMaxReceiveBufferSize(uint32(max(1<<20, 2*limits.Message)))
 	if len(s.Public) > 0 {
@@ -356,8 +357,11 @@ func (s *Server) find(r *http.Request) (*line, error) {
 	if l, ok := s.calls[r.PathValue("id")]; ok {
 		return l, nil
 	}
-	return nil, realtime.Wrong(http.StatusNotFound, "call_not_found", "There is no such call, or none any more.")
+	return nil, errNoCall
 }
+
+// errNoCall refuses what is asked of a call that has ended or never was.
+var errNoCall = realtime.Wrong(http.StatusNotFound, "call_not_found", "There is no such call, or none any more.")
 
 func (s *Server) keep(id string, l *line) {
 	s.mu.Lock()

@@ -102,7 +102,7 @@ type peer struct {
 	*testing.T
 	pc      *webrtc.PeerConnection
 	channel *webrtc.DataChannel
-	mic     *webrtc.TrackLocalStaticRTP
+	mic     *microphone
 	events  chan map[string]any
 	packets chan *rtp.Packet
 	opened  chan struct{}
@@ -110,6 +110,21 @@ type peer struct {
 
 	seq uint16
 	ts  uint32
+}
+
+// microphone is a track that sends what it ought not to as well.
+type microphone struct {
+	*webrtc.TrackLocalStaticRTP
+	way    atomic.Pointer[webrtc.TrackLocalWriter]
+	header rtp.Header // Of packets as they ought to be.
+}
+
+func (m *microphone) Bind(c webrtc.TrackLocalContext) (webrtc.RTPCodecParameters, error) {
+	codec, err := m.TrackLocalStaticRTP.Bind(c)
+	way := c.WriteStream()
+	m.header = rtp.Header{Version: 2, SSRC: uint32(c.SSRC()), PayloadType: uint8(codec.PayloadType)}
+	m.way.Store(&way)
+	return codec, err
 }
 
 // newPeer makes one that has not called yet.
@@ -128,10 +143,11 @@ func newPeer(t *testing.T, change ...func(*webrtc.SettingEngine)) *peer {
 	}
 	p := &peer{T: t, pc: pc, events: make(chan map[string]any, 1000), packets: make(chan *rtp.Packet, 1000), opened: make(chan struct{})}
 	t.Cleanup(func() { pc.GracefulClose() })
-	p.mic, err = webrtc.NewTrackLocalStaticRTP(webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeOpus}, "mic", "me")
+	mic, err := webrtc.NewTrackLocalStaticRTP(webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeOpus}, "mic", "me")
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.mic = &microphone{TrackLocalStaticRTP: mic}
 	if _, err := pc.AddTrack(p.mic); err != nil {
 		t.Fatal(err)
 	}

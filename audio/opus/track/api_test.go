@@ -62,6 +62,7 @@ func connect(t *testing.T, c *tap) *webrtc.DataChannel {
 		return pc
 	}
 	a, b := side(func(e *webrtc.SettingEngine) { e.SetICEUDPMux(mux) }), side(func(*webrtc.SettingEngine) {})
+	b.OnDataChannel(func(*webrtc.DataChannel) {}) // it is closed where nobody takes it
 	channel, err := a.CreateDataChannel("events", nil)
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,8 @@
 package track
 
 import (
+	"errors"
+	"io"
 	"time"
 
 	"github.com/pion/rtp"
@@ -25,3 +27,7 @@ func Read(p *rtp.Packet, at time.Time) Packet {
 	}
 	return Packet{Seq: p.SequenceNumber, TS: p.Timestamp, Payload: p.Payload, Length: length, At: at}
 }
+
+// Ended reports whether an error of reading a track says that nothing comes any more. Else it is about one packet: it was longer than any of
+// sound can be, or of a number that nobody has agreed on.
+func Ended(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) }

@@ -78,3 +78,35 @@ func TestUnderwayAnew(t *testing.T) {
 		t.Errorf("after a jump of its time: %v, %v", ok, u.Spread())
 	}
 }
+
+// Whatever comes has a length that Opus can have, or none.
+func FuzzRead(f *testing.F) {
+	for _, payload := range []string{"", "\xf8\xff\xfe", "\x0b", "\x1b\xff", "\xff\xff\xff"} {
+		f.Add([]byte(payload))
+	}
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		if n := Read(&rtp.Packet{Payload: payload}, zero).Length; n < 0 || n > 5760 || n%120 != 0 {
+			t.Fatalf("%x has a length of %d", payload, n)
+		}
+	})
+}
+
+// Whatever times come: the slowest packet is no faster than the fastest, and each that came is here by when that is said.
+func FuzzUnderway(f *testing.F) {
+	f.Add(uint32(0), uint32(frame), int64(20))
+	f.Add(uint32(1<<32-1), uint32(1<<31), int64(-5))
+	f.Fuzz(func(t *testing.T, base, step uint32, after int64) {
+		var u Underway
+		at := zero
+		for n := range uint32(100) {
+			u.Took(base+n*step, at)
+			if by, ok := u.By(base+n*step, at); ok && by.Before(at) {
+				t.Fatalf("packet %d, which came at %v, is here by %v", n, at, by)
+			}
+			if u.Spread() < 0 {
+				t.Fatalf("the spread is %v", u.Spread())
+			}
+			at = at.Add(time.Duration(after%10_000) * ms)
+		}
+	})
+}
