@@ -154,12 +154,15 @@ func (r *record) TurnEnded(t trace.Turn) {
 	r.Sinks.TurnEnded(t)
 }
 
-// TurnChanged tells those who keep turns of one that they were told of already: what they have is replaced.
+// TurnChanged tells what came of a turn after its end: those who keep turns replace what they have, and when it was heard is counted.
 func (r *record) TurnChanged(t trace.Turn) {
 	t.Call, t.Route, t.Version = r.call.ID, r.call.Route, r.call.Version
 	for _, sink := range r.Sinks {
-		if keeps, ok := sink.(*store.Recorder); ok {
-			keeps.TurnEnded(t)
+		switch sink := sink.(type) {
+		case *store.Recorder:
+			sink.TurnEnded(t)
+		case *metrics.Metrics:
+			sink.TurnChanged(t)
 		}
 	}
 }

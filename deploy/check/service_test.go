@@ -30,7 +30,7 @@ func turn(call, id string, mic, stt, llm, tts time.Duration) trace.Turn {
 		Models: map[budget.Stage]string{budget.STT: "whisper-tiny", budget.LLM: "smollm2", budget.TTS: "joe"},
 		Tokens: trace.Tokens{Input: 120, Cached: 100, Output: 20}, Guesses: trace.Guesses{Tries: 2, Stood: true, Wasted: 5},
 		Work:   map[budget.Stage]trace.Work{budget.STT: {Runs: 4, Waited: 3 * msec, Ran: 200 * msec}},
-		Events: []trace.Event{{At: 1500 * msec, Kind: trace.KindBargeIn, Detail: "stop"}},
+		Events: []trace.Event{{At: 720 * msec, Kind: trace.KindEar}, {At: 1500 * msec, Kind: trace.KindBargeIn, Detail: "stop"}},
 	}
 }
 

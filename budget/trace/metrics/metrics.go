@@ -33,7 +33,7 @@ type Metrics struct {
 
 	routes, wires, models, reasons, refusals, acts names
 
-	gap, stages                 *prometheus.HistogramVec
+	gap, stages, ears           *prometheus.HistogramVec
 	turns, calls, ends, refused *prometheus.CounterVec
 	events, actions, guesses    *prometheus.CounterVec
 	wasted                      prometheus.Counter
@@ -72,6 +72,7 @@ func (m *Metrics) Open() {
 	m.registry = prometheus.NewRegistry()
 	m.gap = m.histogram("riposte_turn_gap_seconds", "From the last voiced sample of the caller to the first audible one of the answer, of turns that have a verdict.", buckets, "route", "model")
 	m.stages = m.histogram("riposte_stage_duration_seconds", "What a stage took of the gap, of turns that have a verdict.", shares, "stage", "route", "model")
+	m.ears = m.histogram("riposte_mouth_to_ear_seconds", "From the last voiced sample at the caller's microphone to the first audible one of the answer at the caller's ear, as callers' sides measured it.", buckets, "route")
 	m.turns = m.counter("riposte_turns_total", "Turns, by what became of them and the stage to blame. The verdict none is of what was not answered aloud, and of greetings, prompts and answers to what was written, which are not judged: shares are shares of the others.", "route", "verdict", "blame")
 	m.calls = m.counter("riposte_calls_begun_total", "Calls that were taken.", "route", "wire")
 	m.ends = m.counter("riposte_calls_ended_total", "Calls that ended, by why.", "route", "reason")

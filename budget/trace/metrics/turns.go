@@ -74,6 +74,7 @@ func (m *Metrics) TurnEnded(t trace.Turn) {
 			m.events.WithLabelValues(route, "other").Inc()
 		}
 	}
+	m.arrived(t)
 	m.guessed(route, t.Guesses)
 	m.tokens.WithLabelValues(model(budget.LLM), "read").Add(float64(max(0, t.Tokens.Input-t.Tokens.Cached)))
 	m.tokens.WithLabelValues(model(budget.LLM), "cached").Add(float64(max(0, t.Tokens.Cached)))
@@ -82,6 +83,18 @@ func (m *Metrics) TurnEnded(t trace.Turn) {
 		m.runs.WithLabelValues(string(s)).Add(float64(w.Runs))
 		m.waited.WithLabelValues(string(s)).Add(w.Waited.Seconds())
 		m.ran.WithLabelValues(string(s)).Add(w.Ran.Seconds())
+	}
+}
+
+// TurnChanged counts what came of a turn after its end: when its answer was heard.
+func (m *Metrics) TurnChanged(t trace.Turn) { m.arrived(t) }
+
+// arrived counts when the caller's side heard the answer, if it has said so. It does so once in a turn.
+func (m *Metrics) arrived(t trace.Turn) {
+	for _, e := range t.Events {
+		if e.Kind == trace.KindEar {
+			m.ears.WithLabelValues(m.routes.of(t.Route)).Observe(e.At.Seconds())
+		}
 	}
 }
 
