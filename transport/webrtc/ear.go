@@ -101,15 +101,15 @@ func (e *ear) run() error {
 		timer.Reset(wait)
 		select {
 		case p := <-e.packets:
-			if p.Length == 0 && len(p.Payload) > 0 {
-				e.jitter.count.Unreadable++
-			}
-			e.jitter.arrived(p)
+			e.arrived(p)
 		case is := <-e.states:
 			e.jitter.stop(is, time.Now())
 		case <-timer.C:
 		case <-e.gone:
 			return nil
+		}
+		for waiting := len(e.packets); waiting > 0; waiting-- { // what is here already is not late, though this machine may be
+			e.arrived(<-e.packets)
 		}
 		for p, ok := e.jitter.step(time.Now()); ok; p, ok = e.jitter.step(time.Now()) {
 			if !e.hand(p) {
@@ -122,6 +122,14 @@ func (e *ear) run() error {
 			e.counted = e.jitter.count
 		}
 	}
+}
+
+// arrived takes a packet.
+func (e *ear) arrived(p track.Packet) {
+	if p.Length == 0 && len(p.Payload) > 0 {
+		e.jitter.count.Unreadable++
+	}
+	e.jitter.arrived(p)
 }
 
 // hand hands on the sound of one piece. It reports false when nobody listens any more.

@@ -310,7 +310,7 @@ func strength(p audio.PCM, hertz float64, rate int) float64 {
 
 // A caller is heard, frame by frame as they come, and hears an answer, at its pace and with the right times.
 func TestCall(t *testing.T) {
-	heard := make(chan audio.PCM, 1)
+	heard, began := make(chan audio.PCM, 1), time.Now()
 	s := serve(t, Limits{DTX: true}, func(ctx context.Context, c transport.Call) error {
 		var all audio.PCM
 		for audio.Duration(len(all), audio.SpeechRate) < time.Second {
@@ -322,10 +322,12 @@ func TestCall(t *testing.T) {
 			if !ok || snd.Rate != audio.SpeechRate {
 				return fmt.Errorf("received %+v", in)
 			}
-			if d := time.Since(snd.At); d < 0 || d > time.Second {
-				return fmt.Errorf("sound that came %v ago", d)
+			if snd.At.Before(began) || snd.At.After(time.Now()) {
+				return fmt.Errorf("sound that came at %v, of a test that began at %v", snd.At, began)
 			}
-			all = append(all, snd.PCM...)
+			if snd.PCM.Level() > silent { // else a busy machine has said nothing for half a second
+				all = append(all, snd.PCM...)
+			}
 		}
 		heard <- all
 		r := transport.Response{ID: "resp_1", Item: "item_1", Encoding: "audio/pcm"}
@@ -398,8 +400,13 @@ func TestCall(t *testing.T) {
 	defer d.Close()
 	var answer audio.PCM
 	var first, last *rtp.Packet
-	for len(p.packets) > 0 {
-		packet := <-p.packets
+	for answer.Duration(24000) < time.Second { // sound and events go by ways of their own
+		var packet *rtp.Packet
+		select {
+		case packet = <-p.packets:
+		case <-time.After(patience):
+			t.Fatalf("of the answer %v came", answer.Duration(24000))
+		}
 		if first == nil {
 			first = packet
 		} else if jump := packet.Timestamp - last.Timestamp; packet.SequenceNumber != last.SequenceNumber+1 || packet.SSRC != first.SSRC ||
@@ -416,14 +423,14 @@ func TestCall(t *testing.T) {
 	if first == nil || !first.Marker {
 		t.Fatalf("the first packet is %v", first)
 	}
-	if got := answer.Duration(24000); got < time.Second || got > 1040*time.Millisecond {
-		t.Errorf("the answer lasts %v", got)
-	}
 	if got := strength(answer[4800:24000], 700, 24000); got < 0.9 {
 		t.Errorf("the tone is %.2f of the answer", got)
 	}
 	p.pc.GracefulClose()
 	s.end(transport.ErrHungUp)
+	if n := len(p.packets); n > 2 { // one of them brings out what the encoder has looked ahead to
+		t.Errorf("%d packets came after all of the answer had", n)
+	}
 }
 
 // listen takes what the client does until the call ends, and passes on what is not sound.
