@@ -53,14 +53,23 @@ func (l *line) playedFrom(from time.Time, n int) audio.PCM {
 	defer l.mu.Unlock()
 	out := make(audio.PCM, n)
 	var next time.Time
-	cut := time.Time{}
 	put := func(pcm audio.PCM, at, until time.Time) {
+		if at.Add(pcm.Duration(rate)).Before(from) || at.After(from.Add(audio.Duration(n, rate))) {
+			return
+		}
 		for i, s := range pcm {
 			t := at.Add(audio.Duration(i, rate))
 			if k := int(t.Sub(from) * rate / time.Second); k >= 0 && k < n && t.Before(until) {
 				out[k] = s
 			}
 		}
+	}
+	cuts := make([]time.Time, len(l.out)) // When the caller is next said to speak.
+	for i, cut := len(l.out)-1, time.Now().Add(time.Hour); i >= 0; i-- {
+		if _, ok := l.out[i].Outbound.(transport.SpeechStarted); ok {
+			cut = l.out[i].at
+		}
+		cuts[i] = cut
 	}
 	for i, s := range l.out {
 		v, ok := s.Outbound.(transport.Voice)
@@ -70,17 +79,10 @@ func (l *line) playedFrom(from time.Time, n int) audio.PCM {
 		if next.Before(s.at) {
 			next = s.at
 		}
-		cut = time.Now().Add(time.Hour)
-		for _, later := range l.out[i:] {
-			if _, ok := later.Outbound.(transport.SpeechStarted); ok {
-				cut = later.at
-				break
-			}
-		}
-		put(v.PCM, next, cut)
+		put(v.PCM, next, cuts[i])
 		next = next.Add(v.PCM.Duration(rate))
-		if cut.Before(next) {
-			next = cut
+		if cuts[i].Before(next) {
+			next = cuts[i]
 		}
 	}
 	return out

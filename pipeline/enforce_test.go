@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -35,7 +36,7 @@ func enforcing(l *line, c *cast) *Session {
 	return s
 }
 
-// Each engine is late, hangs, fails or makes garbage in fifty turns. The caller hears something within the budget in all but a
+// Each engine is late, hangs, fails or makes garbage in twenty turns, or in fifty for RIPOSTE_TEST_LONG=1. The caller hears something within the budget in all but a
 // few, and the report tells what it was and whose fault.
 func TestFaults(t *testing.T) {
 	tests := []struct {
@@ -60,7 +61,10 @@ func TestFaults(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(fmt.Sprint(tt.stage, " ", tt.fault, " ", tt.takes), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				const turns = 50
+				turns := 20
+				if os.Getenv("RIPOSTE_TEST_LONG") != "" {
+					turns = 50
+				}
 				soon := 0
 				random := rand.New(rand.NewPCG(1, uint64(tt.takes)))
 				for range turns {
