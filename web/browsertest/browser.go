@@ -119,10 +119,13 @@ func (b *Browser) Must(_ chromedp.Void, err error) {
 	}
 }
 
-// Do acts, for at most 20 s.
+// patience is how long something on a page may take: a machine may be busy.
+const patience = time.Minute
+
+// Do acts.
 func (b *Browser) Do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	if err := chromedp.Do(ctx, steps...); err != nil {
 		b.t.Fatal(err)
@@ -139,7 +142,7 @@ func (b *Browser) Open(path, until string) {
 // Ask returns the value of an expression.
 func Ask[T any](b *Browser, js string) T {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](js))
 	if err != nil {
@@ -159,7 +162,7 @@ func (b *Browser) Is(what, js string) {
 // Until waits for an expression to become true.
 func (b *Browser) Until(js string) {
 	b.t.Helper()
-	for end := time.Now().Add(15 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		if Ask[bool](b, "Boolean("+js+")") {
 			return
 		}
