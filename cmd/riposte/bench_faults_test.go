@@ -16,7 +16,7 @@ func TestBenchFaults(t *testing.T) {
 	}
 	nativetest.LlamaDir(t)
 	nativetest.ONNXRuntime(t)
-	out, err := benched(t, "faults", "--corpus", corpusOfOne(t), "--faults=llm.error,tts.delay", "--times=1", "--llm-max-tokens=12", "--json")
+	out, err := benched(t, "faults", "--corpus", corpusOfOne(t), "--faults=llm.error,tts.delay", "--times=1", "--llm-max-tokens=8", "--json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ func parse(t *testing.T, file string, args ...string) (*settings, error) {
 	if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var cmd commands
+	var cmd serving
 	parser, err := newParser(t.Context(), &cmd)
 	if err != nil {
 		t.Fatal(err)

@@ -59,7 +59,8 @@ func run(ctx context.Context, args []string) error {
 	return k.Run()
 }
 
-func newParser(ctx context.Context, cmd *commands) (*kong.Kong, error) {
+// newParser makes the parser of a command line that is filled into cmd, a pointer to a struct of commands.
+func newParser(ctx context.Context, cmd any) (*kong.Kong, error) {
 	return kong.New(cmd,
 		kong.Name("riposte"),
 		kong.Description("Real-time voice AI: callers talk, and the answer starts within the budget."),

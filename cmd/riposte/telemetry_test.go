@@ -125,8 +125,7 @@ func TestBadCollector(t *testing.T) {
 // The running service answers Prometheus: it knows what its cores do, and counts the turns of real calls.
 func TestMetricsOfService(t *testing.T) {
 	url := sharedService(t)
-	speech, _ := jfk(t)
-	if _, err := call(t, url).Say(t.Context(), speech); err != nil {
+	if _, err := call(t, url).Say(t.Context(), brief(t)); err != nil {
 		t.Fatal(err)
 	}
 	get := func() string {
