@@ -23,7 +23,7 @@ ARITHMETIC = riposte/audio/echo
 
 # The packages that are not the same without C: they have files for one of the two only, or load libraries, which purego then does in
 # another way.
-IMPURE = $$(CGO_ENABLED=0 $(GO) list -f '{{.ImportPath}} {{.IgnoredGoFiles}} {{.Imports}}' ./... | grep -E '\.go[] ]|/purego[] ]' | cut -d ' ' -f 1 | grep -v /llama$$)
+IMPURE = $$(grep -rlE --include='*.go' --exclude-dir=build '^//go:build !?cgo|"github.com/ebitengine/purego"' . | xargs dirname | sort -u | grep -v /llama)
 
 # The tests on a GPU need one. Vulkan's is by default Mesa's, in software, and is shown to llama.cpp twice, so that
 # layers can be split. VK_DRIVER_FILES= GGML_VK_VISIBLE_DEVICES=0 leads to a real one.
