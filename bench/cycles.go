@@ -81,18 +81,25 @@ func (b *Cycles) Run(ctx context.Context) (CyclesResult, error) {
 	return r, nil
 }
 
-// settled waits until the service has no more in use than before, if it gets there, and returns what it has.
+// settled waits until the service is done with its calls, twice, and returns what it has in use then. It is done when it has no more
+// goroutines and handles than before; without before, when their numbers do not change.
 func (b *Cycles) settled(ctx context.Context, before *Usage) (u Usage, err error) {
+	times := 0
 	for begin := time.Now(); ; {
 		if err := b.Settle(ctx); err != nil {
 			return u, err
 		}
 		last := u
+		if before != nil {
+			last = *before
+		}
 		if u, err = b.Usage(ctx); err != nil {
 			return u, err
 		}
-		done := before != nil && len(leaks(*before, u, b.Cycles)) == 0 || before == nil && u.Goroutines == last.Goroutines && u.Sockets == last.Sockets
-		if done || time.Since(begin) > settleWait {
+		if u.Goroutines <= last.Goroutines+keptGoroutines && u.Files <= last.Files && u.Sockets <= last.Sockets {
+			times++
+		}
+		if times == 2 || time.Since(begin) > settleWait {
 			return u, nil
 		}
 		if err := rest(ctx, time.Second); err != nil {
