@@ -47,8 +47,13 @@ func newMeter() *meter {
 
 // of returns the levels of a block, in dBFS.
 func (m *meter) of(p []float64) (b bands) {
+	sound := false
 	for i, x := range p {
 		m.time[i] = x * m.window[i]
+		sound = sound || x != 0
+	}
+	if !sound { // as nearly always where nothing is played
+		return all(silent)
 	}
 	m.fft.Coefficients(m.freq, m.time)
 	for k := range b {

@@ -61,7 +61,7 @@ type Canceller struct {
 	Threshold float64
 
 	locator *locator
-	filter  *filter
+	filter  *filter // nil until there is an echo to be removed.
 	judge   *judge
 
 	far  []float64 // The last history hops.
@@ -73,7 +73,8 @@ type Canceller struct {
 	found     int  // The lag that was found last.
 	sightings int  // How often it was found in this answer.
 	strange   int  // Hops of this answer in which something was audible.
-	before    int  // The lag of the last search.
+	before    int  // The lag of the last search,
+	loud      bool // and whether something was audible since.
 
 	quiet int // Hops since the far sound was audible.
 	since int // Hops since the answer began.
@@ -86,7 +87,7 @@ type Canceller struct {
 // New returns a Canceller for one call.
 func New() *Canceller {
 	return &Canceller{
-		locator: newLocator(), filter: newFilter(partitions), judge: newJudge(),
+		locator: newLocator(), judge: newJudge(),
 		far: make([]float64, history*hop), near: make([]float64, block), left: make([]float64, block),
 		quiet: lasting + 1,
 	}
@@ -142,12 +143,16 @@ func (c *Canceller) hop(near, far audio.PCM) audio.PCM {
 	c.locate()
 	out := c.cancel(near)
 	shift(c.left, out)
-	located := c.sightings >= settled
-	c.judge.step(c.near, c.left, c.behind(0, block), sight{
+	located, left := c.sightings >= settled, c.left
+	if !c.known {
+		left = c.near // nothing was ever taken out
+	}
+	c.judge.step(c.near, left, c.behind(0, block), sight{
 		lag: c.start(), located: located, learn: located || !c.known && c.since > reach, foreign: !c.known && c.strange >= foreign,
 	})
 	if c.judge.audible {
 		c.strange++
+		c.loud = true
 	}
 	return out
 }
@@ -168,7 +173,7 @@ func (c *Canceller) listen(far float64) {
 
 // begin forgets what was found in the answer so far.
 func (c *Canceller) begin() {
-	c.since, c.sightings, c.strange, c.before = 0, 0, 0, -1
+	c.since, c.sightings, c.strange, c.before, c.loud = 0, 0, 0, -1, false
 	c.locator.reset()
 }
 
@@ -183,15 +188,16 @@ const (
 	foreign  = 16         // Audible hops after which what was not found is no echo: the locator needs half of them.
 )
 
-// locate looks for the echo: often until it is found, then now and then.
+// locate looks for the echo: often until it is found, then now and then; and only where something was to be heard, which it may be.
 func (c *Canceller) locate() {
 	pause := 2
 	if c.sightings >= settled {
 		pause = 8
 	}
-	if c.since%pause != 0 {
+	if c.since%pause != 0 || !c.loud {
 		return
 	}
+	c.loud = false
 	lag, strength, other := c.locator.find()
 	again := max(lag-c.before, c.before-lag) <= 16
 	c.before = lag
@@ -214,6 +220,12 @@ func (c *Canceller) locate() {
 // align lets the filter expect the echo at another lag. What it knows of the room it keeps.
 func (c *Canceller) align(lag int) {
 	c.lag = lag
+	if !c.known {
+		return
+	}
+	if c.filter == nil {
+		c.filter = newFilter(partitions)
+	}
 	for k := partitions - 1; k > 0; k-- {
 		c.filter.push(c.behind(c.start()+k*hop, block))
 	}

@@ -62,10 +62,14 @@ func (j *judge) rest(near, far []float64) {
 	j.excess = 0
 }
 
-// step takes the last block of near sound, what remains of it, and of far sound.
+// step takes the last block of near sound, what remains of it, which may be the same, and of far sound.
 func (j *judge) step(near, left, far []float64, s sight) {
 	j.push(far)
-	n, l := j.meter.of(near), j.meter.of(left)
+	n := j.meter.of(near)
+	l := n
+	if &left[0] != &near[0] {
+		l = j.meter.of(left)
+	}
 	j.quieten(n)
 	echo, direct := j.cause(s)
 	if s.foreign {

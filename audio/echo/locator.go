@@ -15,6 +15,7 @@ const (
 	// The bins that are used: 220 Hz to 3.4 kHz, what a telephone carries.
 	lowBin  = 7
 	highBin = 109
+	used    = highBin - lowBin
 )
 
 // locator finds how late the agent's voice comes back, from the correlation of the near sound with the far sound at every
@@ -23,23 +24,26 @@ const (
 // reaches 7; that of an echo passes 7 after about a tenth of a second, and its lag is right to the sample.
 type locator struct {
 	fft    *fourier.FFT
-	edge   []float64      // The window at both ends of a far block.
-	hann   []float64      // The window of a near hop.
-	far    [][]complex128 // Whitened spectra of the last blocks of far sound, the newest at head.
+	edge   []float64  // The window at both ends of a far block.
+	hann   []float64  // The window of a near hop.
+	far    []spectrum // Whitened, of the last blocks of far sound, the newest at head.
 	head   int
-	near   []complex128
-	cross  [][]complex128 // The correlation's spectra, one for each hop of lag.
-	chance []float64      // The variance that each would have if the sounds were unrelated.
-	peaks  []float64      // Of the correlation in each hop of lag.
+	near   spectrum
+	cross  []spectrum // The correlation's spectra, one for each hop of lag.
+	chance []float64  // The variance that each would have if the sounds were unrelated.
+	peaks  []float64  // Of the correlation in each hop of lag.
 	time   []float64
 	tmp    []complex128
 }
 
+// spectrum has the bins that are used. There are many, and half the precision is enough to find a peak.
+type spectrum [used]complex64
+
 // newLocator returns a locator that has heard nothing.
 func newLocator() *locator {
 	l := &locator{
-		fft: fourier.NewFFT(block), near: make([]complex128, bins), chance: make([]float64, reach), peaks: make([]float64, reach),
-		time: make([]float64, block), tmp: make([]complex128, bins),
+		fft: fourier.NewFFT(block), far: make([]spectrum, reach), cross: make([]spectrum, reach), chance: make([]float64, reach),
+		peaks: make([]float64, reach), time: make([]float64, block), tmp: make([]complex128, bins),
 	}
 	for i := range hop / 4 {
 		l.edge = append(l.edge, (1-math.Cos(math.Pi*float64(i)/(hop/4)))/2)
@@ -48,19 +52,13 @@ func newLocator() *locator {
 		l.hann = append(l.hann, 1)
 	}
 	window.Hann(l.hann)
-	for range reach {
-		l.far = append(l.far, make([]complex128, bins))
-		l.cross = append(l.cross, make([]complex128, bins))
-	}
 	return l
 }
 
 // reset forgets all sound.
 func (l *locator) reset() {
-	for j := range reach {
-		clear(l.far[j])
-		clear(l.cross[j])
-	}
+	clear(l.far)
+	clear(l.cross)
 	clear(l.chance)
 }
 
@@ -73,33 +71,36 @@ func (l *locator) step(far, near []float64) {
 		l.time[i] *= w
 		l.time[block-1-i] *= w
 	}
-	l.fft.Coefficients(l.far[l.head], l.time)
-	flatten(l.far[l.head])
+	l.whiten(&l.far[l.head])
 	clear(l.time[:hop])
 	for i, x := range near {
 		l.time[hop+i] = x * l.hann[i]
 	}
-	l.fft.Coefficients(l.near, l.time)
-	flatten(l.near)
-	for j, cross := range l.cross {
-		far := l.far[(l.head+j)%reach]
-		sum := 0.0
-		for i := lowBin; i < highBin; i++ {
-			z := conj(far[i]) * l.near[i]
-			cross[i] = crossKeep*cross[i] + z
-			sum += power(z)
+	l.whiten(&l.near)
+	heard := &l.near
+	for j := range l.cross {
+		far, cross := &l.far[(l.head+j)%reach], &l.cross[j]
+		sum := float32(0)
+		for i, x := range heard {
+			f, c := far[i], cross[i]
+			re, im := real(f)*real(x)+imag(f)*imag(x), real(f)*imag(x)-imag(f)*real(x)
+			cross[i] = complex(crossKeep*real(c)+re, crossKeep*imag(c)+im)
+			sum += re*re + im*im
 		}
-		l.chance[j] = crossKeep*crossKeep*l.chance[j] + 2*sum
+		l.chance[j] = crossKeep*crossKeep*l.chance[j] + 2*float64(sum)
 	}
 }
 
 // find returns the lag, in samples, at which the sounds correlate most, how much, and how much they do at another lag, more
 // than a hop away: hums and pauses correlate everywhere.
 func (l *locator) find() (lag int, strength, other float64) {
-	for j, cross := range l.cross {
+	for j := range l.cross {
 		best, at := 0.0, 0
 		if l.chance[j] > 0 {
-			copy(l.tmp, cross) // Since Sequence may change what it is given.
+			clear(l.tmp) // Sequence may have changed it.
+			for i, c := range l.cross[j] {
+				l.tmp[lowBin+i] = complex128(c)
+			}
 			l.fft.Sequence(l.time, l.tmp)
 			for m, r := range l.time[:hop] {
 				if r := math.Abs(r); r > best {
@@ -121,13 +122,14 @@ func (l *locator) find() (lag int, strength, other float64) {
 	return lag, strength, other
 }
 
-// flatten whitens a spectrum in part, and leaves only the bins that are used.
-func flatten(s []complex128) {
-	clear(s[:lowBin])
-	clear(s[highBin:])
-	for i, c := range s[lowBin:highBin] {
+// whiten takes the spectrum of the sound in time, whitens it in part, and keeps the bins that are used.
+func (l *locator) whiten(s *spectrum) {
+	l.fft.Coefficients(l.tmp, l.time)
+	for i, c := range l.tmp[lowBin:highBin] {
 		if p := power(c); p > 0 {
-			s[lowBin+i] = c * complex(math.Pow(p, -whiten/2), 0)
+			s[i] = complex64(c * complex(math.Pow(p, -whiten/2), 0))
+		} else {
+			s[i] = 0
 		}
 	}
 }
