@@ -5,38 +5,76 @@ import "time"
 // Tape keeps the last stretch of a call's sound, by its position in the call. The zero value is not ready to use. A Tape
 // must not be used by two goroutines at once.
 type Tape struct {
-	ring []int16 // Sample n of the call lies at n % size; it grows up to size.
-	size int
-	end  int64
+	size  int // The most that is kept.
+	chunk int // Samples of a chunk: so much memory is taken, and given back, at a time.
+
+	chunks []PCM
+	first  int64 // The position of the first chunk's first sample,
+	start  int64 // that of the oldest sample which is kept,
+	end    int64 // and the one after the newest.
+	spare  PCM   // A chunk that is not needed, for the next one that is.
 }
 
-// NewTape returns a Tape that keeps the last keep of sound at rate hertz; 0 means 60 s. Memory grows with the sound, to
-// at most two bytes a sample.
+// NewTape returns a Tape that keeps the last keep of sound at rate hertz; 0 means 60 s. Memory grows with the sound that is
+// kept, two bytes a sample, by a second at a time.
 func NewTape(rate int, keep time.Duration) *Tape {
 	if keep <= 0 {
 		keep = 60 * time.Second
 	}
-	return &Tape{size: max(1, Samples(keep, rate))}
+	size := max(1, Samples(keep, rate))
+	return &Tape{size: size, chunk: max(1, min(size, rate))}
 }
 
 // Write adds p, which it copies, to the end.
 func (t *Tape) Write(p PCM) {
 	if skip := len(p) - t.size; skip > 0 {
 		t.end += int64(skip)
+		t.Forget(t.end)
 		p = p[skip:]
 	}
 	for len(p) > 0 {
-		at := int(t.end % int64(t.size))
-		t.grow(min(t.size, at+len(p)))
-		n := copy(t.ring[at:], p)
+		at := int(t.end - t.first)
+		if at == len(t.chunks)*t.chunk {
+			t.chunks = append(t.chunks, t.fresh())
+		}
+		n := copy(t.chunks[at/t.chunk][at%t.chunk:], p)
 		t.end += int64(n)
 		p = p[n:]
+		t.Forget(t.end - int64(t.size))
+	}
+}
+
+// fresh returns a chunk to be filled.
+func (t *Tape) fresh() PCM {
+	c := t.spare
+	t.spare = nil
+	if c == nil {
+		c = make(PCM, t.chunk)
+	}
+	return c
+}
+
+// Forget gives back what lies before a position: nobody will ask for it.
+func (t *Tape) Forget(before int64) {
+	t.start = max(t.start, min(before, t.end))
+	n := 0
+	for n < len(t.chunks) && t.first+int64(t.chunk) <= t.start {
+		t.spare, t.first = t.chunks[n], t.first+int64(t.chunk)
+		n++
+	}
+	if n > 0 {
+		left := copy(t.chunks, t.chunks[n:])
+		clear(t.chunks[left:])
+		t.chunks = t.chunks[:left]
+	}
+	if len(t.chunks) == 0 {
+		t.first = t.end
 	}
 }
 
 // Slice returns a copy of the samples from up to, but not including, to, as far as the tape has them, and how many of
-// those that were asked for are lost because newer sound took their place. What has not been written yet, or lies before
-// the call, is left out and is not counted.
+// those that were asked for are lost because newer sound took their place, or they were forgotten. What has not been
+// written yet, or lies before the call, is left out and is not counted.
 func (t *Tape) Slice(from, to int64) (p PCM, lost int) {
 	from, to = max(0, from), min(t.end, to)
 	if from >= to {
@@ -48,27 +86,17 @@ func (t *Tape) Slice(from, to int64) (p PCM, lost int) {
 	}
 	p = make(PCM, 0, to-from)
 	for from < to {
-		at := from % int64(t.size)
-		n := min(to-from, int64(len(t.ring))-at)
-		p = append(p, t.ring[at:at+n]...)
+		at := int(from - t.first)
+		c := t.chunks[at/t.chunk][at%t.chunk:]
+		n := min(to-from, int64(len(c)))
+		p = append(p, c[:n]...)
 		from += n
 	}
 	return p, lost
 }
 
 // Start returns the position of the oldest sample that is still there.
-func (t *Tape) Start() int64 { return max(0, t.end-int64(t.size)) }
+func (t *Tape) Start() int64 { return t.start }
 
 // End returns the position after the newest sample.
 func (t *Tape) End() int64 { return t.end }
-
-// grow makes the ring at least n samples long. It doubles, so that a call's first minute does not copy it a thousand
-// times, and it never exceeds the size that was asked for.
-func (t *Tape) grow(n int) {
-	if n <= len(t.ring) {
-		return
-	}
-	ring := make([]int16, min(t.size, max(n, 2*len(t.ring))))
-	copy(ring, t.ring)
-	t.ring = ring
-}

@@ -67,8 +67,8 @@ func TestTapeInAnyChunks(t *testing.T) {
 			if tape.Start() != want || tape.End() != end || int64(lost) != want || !slices.Equal(got, count(want, int(end-want))) {
 				t.Fatalf("after %d samples it has %d to %d, lost %d: %v", end, tape.Start(), tape.End(), lost, got)
 			}
-			if len(tape.ring) > size {
-				t.Fatalf("the ring grew to %d of %d samples", len(tape.ring), size)
+			if n := len(tape.chunks) * tape.chunk; n > 2*size {
+				t.Fatalf("it takes the memory of %d samples for %d", n, size)
 			}
 		}
 	}
@@ -81,5 +81,25 @@ func TestTapeDefaultKeepsAMinute(t *testing.T) {
 	}
 	if tape.Start() != 4000 || tape.End() != 10000 {
 		t.Errorf("it has %d to %d, want 4000 to 10000", tape.Start(), tape.End())
+	}
+}
+
+// What is forgotten is lost, and its memory is given back.
+func TestTapeForgets(t *testing.T) {
+	tape := NewTape(100, time.Minute) // in chunks of 100 samples
+	tape.Write(count(0, 950))
+	tape.Forget(430)
+	got, lost := tape.Slice(400, 500)
+	if tape.Start() != 430 || lost != 30 || !slices.Equal(got, count(430, 70)) || len(tape.chunks) != 6 {
+		t.Errorf("from %d on, in %d chunks; %d lost of %v", tape.Start(), len(tape.chunks), lost, got)
+	}
+	tape.Forget(100) // is gone already
+	tape.Forget(2000)
+	if tape.Start() != 950 || tape.End() != 950 {
+		t.Errorf("all forgotten: from %d to %d", tape.Start(), tape.End())
+	}
+	tape.Write(count(950, 7000))
+	if got, lost := tape.Slice(0, 8000); lost != 1950 || !slices.Equal(got, count(1950, 6000)) {
+		t.Errorf("behind that: %d samples, %d lost", len(got), lost)
 	}
 }

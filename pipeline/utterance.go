@@ -53,6 +53,7 @@ func (l *listener) sound(in transport.Sound) error {
 		if l.hearing != nil {
 			l.hearing.feed(l.ear.tape)
 		}
+		l.ear.tape.Forget(l.needed())
 		if d == nil {
 			l.ear.frames = nil
 			continue
@@ -76,6 +77,31 @@ func (l *listener) sound(in transport.Sound) error {
 		}
 	}
 	return nil
+}
+
+// unheard is how much sound is kept in which nobody was heard to speak: the padding of what may be said next, and what the caller's
+// side may commit although nobody was heard.
+const unheard = 10 * time.Second
+
+// needed returns from where on the call's sound may be asked for again.
+func (l *listener) needed() int64 {
+	end := l.ear.tape.End()
+	keep := unheard
+	if d := l.settings.Detection; d != nil {
+		keep = max(keep, d.Padding+time.Second) // speech is noticed a little late
+	}
+	from := end - int64(audio.Samples(keep, audio.SpeechRate))
+	next := end // where what may go on with the last turn begins
+	if l.item != "" {
+		from, next = min(from, l.ear.from, l.hearing.to), l.ear.from
+	}
+	if l.settings.Detection == nil || l.carries {
+		from = min(from, l.ear.since)
+	}
+	if l.last != nil && l.ear.at(next-l.lastFrom) < longestResumed+unheard/4 {
+		from = min(from, l.lastFrom)
+	}
+	return from
 }
 
 // detected acts on what the ear noticed in a frame.
