@@ -21,6 +21,7 @@ const (
 	setBitrate        = 4002
 	setInbandFEC      = 4012
 	setPacketLossPerc = 4014
+	setComplexity     = 4010
 	setDTX            = 4016
 	setSignal         = 4024
 	signalVoice       = 3001
