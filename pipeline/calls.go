@@ -18,6 +18,9 @@ type call struct {
 	llm.ToolCall
 	made      time.Time
 	result    string // The item of its result; empty while there is none.
+	server    string // Who runs it, where the service does: then its result is no item, but
+	outcome   string // this, in a word, empty while there is none,
+	text      string // and what the model reads of it.
 	cancelled bool   // The answer that it is part of was: nobody waits for the result.
 	read      bool   // The result was part of what the model has answered.
 }
@@ -38,6 +41,9 @@ func (h *history) newCall(it transport.Item) (*call, error) {
 		if c == nil {
 			return nil, wrongPart(transport.PartCall, "there is no call %q in the conversation that this could be the result of", it.Call.ID)
 		}
+		if c.server != "" {
+			return nil, wrongPart(transport.PartCall, "the service runs the call %q itself", it.Call.ID)
+		}
 		if c.result != "" {
 			return nil, wrongPart(transport.PartCall, "the call %q has its result already, the item %q", it.Call.ID, c.result)
 		}
@@ -45,7 +51,19 @@ func (h *history) newCall(it transport.Item) (*call, error) {
 	case h.callOf(it.Call.ID) != nil:
 		return nil, wrongPart(transport.PartCall, "the call %q is already in the conversation", it.Call.ID)
 	}
-	return &call{ToolCall: *it.Call, made: time.Now()}, nil
+	return &call{ToolCall: *it.Call, made: time.Now(), server: it.Server}, nil
+}
+
+// over reports whether there is a result.
+func (c *call) over() bool { return c.result != "" || c.outcome != "" }
+
+// ran notes the result of a call that the service has run.
+func (h *history) ran(it transport.Item) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if e := h.find(it.ID); e != nil && e.makes() && !e.call.over() {
+		e.call.text, e.call.outcome = it.Text, it.Outcome
+	}
 }
 
 // callOf returns the call of an ID, nil if there is none.
@@ -63,7 +81,7 @@ func (h *history) cancel(answer string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, e := range h.items {
-		if e.makes() && (answer == "" || e.answer == answer) && e.call.result == "" {
+		if e.makes() && (answer == "" || e.answer == answer) && !e.call.over() {
 			e.call.cancelled = true
 		}
 	}
@@ -74,11 +92,11 @@ func (h *history) waiting(since time.Time) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.ContainsFunc(h.items, func(e *entry) bool {
-		return e.makes() && e.call.result == "" && !e.call.cancelled && e.call.made.After(since)
+		return e.makes() && !e.call.over() && !e.call.cancelled && e.call.made.After(since)
 	})
 }
 
-// steps returns how many answers have called tools since the caller last said something.
+// steps returns how many answers, or steps of them, have called tools since the caller last said something.
 func (h *history) steps() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -88,7 +106,7 @@ func (h *history) steps() int {
 			break
 		}
 		if e.makes() && e.answer != "" {
-			answers[e.answer] = true
+			answers[e.part()] = true
 		}
 	}
 	return len(answers)
@@ -99,11 +117,19 @@ func (h *history) readResults() (unread bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, e := range h.items {
-		if e.makes() && e.call.result != "" && !e.call.read {
+		if e.makes() && e.call.over() && !e.call.read {
 			e.call.read, unread = true, true
 		}
 	}
 	return unread
+}
+
+// part names the answer, and the step of it, that an entry is part of; empty for what is not the model's.
+func (e *entry) part() string {
+	if e.step == 0 {
+		return e.answer
+	}
+	return fmt.Sprint(e.answer, "/", e.step)
 }
 
 // makes reports whether an entry is a call, and not the result of one.
@@ -114,6 +140,9 @@ func (e *entry) makes() bool { return e.call != nil && e.role != llm.ToolRole }
 // where the call was cancelled, since the conversation has gone on from something else.
 func (h *history) calledAt(i int) (made *entry, result string, ok bool) {
 	c := h.items[i].call
+	if c.outcome != "" {
+		return h.items[i], c.text, true
+	}
 	back := slices.IndexFunc(h.items, func(e *entry) bool { return e.id == c.result })
 	if back < 0 {
 		if c.cancelled {
@@ -134,12 +163,15 @@ func (h *history) spokenBetween(a, b int) bool {
 	return slices.ContainsFunc(h.items[min(a, b):max(a, b)], func(e *entry) bool { return e.call == nil && e.text != "" })
 }
 
-// checkCall says why a call cannot be made under the settings.
-func checkCall(s transport.Settings, c llm.ToolCall) error {
-	if s.Choice == llm.ChoiceNone {
+// checkCall says why a call cannot be made under the settings. What the service runs itself it checks itself, and tells the model.
+func (s *Session) checkCall(settings transport.Settings, c llm.ToolCall) error {
+	if settings.Choice == llm.ChoiceNone {
 		return fmt.Errorf("%w: it may call none, and called %q", toolcall.ErrCall, c.Name)
 	}
-	return toolcall.CheckCall(s.Tools, c)
+	if s.runs(settings, c.Name) != "" {
+		return nil
+	}
+	return toolcall.CheckCall(settings.Tools, c)
 }
 
 // prompt is a conversation as the model reads it, in the making.

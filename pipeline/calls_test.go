@@ -33,10 +33,10 @@ func conversation(t *testing.T, line string) *history {
 			_, err = h.add(it)
 		case 'a':
 			it.Role, answer = llm.Assistant, word
-			_, err = h.addOf(word, it)
+			_, err = h.addOf(word, 0, it)
 		case 'c':
 			it.Role, it.Text, it.Call = llm.Assistant, "", &llm.ToolCall{ID: word[1:], Name: "f", Arguments: json.RawMessage("{}")}
-			_, err = h.addOf(answer, it)
+			_, err = h.addOf(answer, 0, it)
 		case 'r':
 			it.Role, it.Call = llm.ToolRole, &llm.ToolCall{ID: word[1:]}
 			_, err = h.add(it)

@@ -92,7 +92,7 @@ func (s *Session) compose(ctx context.Context, model llm.Generator, d *draft, r 
 			began = time.Now()
 		}
 		if p.Call != nil {
-			if err := checkCall(settings, *p.Call); err != nil {
+			if err := s.checkCall(settings, *p.Call); err != nil {
 				return o, err
 			}
 			if err := hand(c.rest()); err != nil {

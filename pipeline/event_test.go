@@ -50,6 +50,8 @@ func (p *play) happened() []scenario.Event {
 			add("answer", "")
 		case transport.Called:
 			add("call", o.Item.Call.Name+" "+about(o.Item.Call.Arguments))
+		case transport.Ran:
+			add("result", o.Item.Text, o.Item.Outcome)
 		case transport.Words:
 			add("words", strings.TrimSpace(o.Text))
 		case transport.Voice:

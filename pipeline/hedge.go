@@ -7,22 +7,23 @@ import (
 
 	"riposte/budget"
 	"riposte/llm"
+	"riposte/transport"
 )
 
-// lead waits for the first piece of a turn's answer, of which d is the draft. Where the model fails, or has not begun to answer
+// lead waits for the first piece of a turn's answer, or of a step of it, of which d is the draft and which is due at the given time. Where the model fails, or has not begun to answer
 // when half of its share is left, the hedge writes one as well: whoever brings something first gives the answer, and lead
 // returns its draft. more is false where that has ended without a piece.
-func (m *mind) lead(t *turn, messages []llm.Message, d *draft) (_ *draft, p piece, more bool, err error) {
+func (m *mind) lead(t *turn, messages []llm.Message, settings transport.Settings, due time.Time, d *draft) (_ *draft, p piece, more bool, err error) {
 	var hedge *draft // What the hedge writes; nil while it does not.
 	var late <-chan time.Time
 	mayHedge := m.Hedge != nil && !t.settings.Plan.Observe
 	if mayHedge {
-		late = time.After(time.Until(t.clock.Due(t.settings.Plan, budget.LLM).Add(-t.settings.Plan.LLM / 2)))
+		late = time.After(time.Until(due.Add(-t.settings.Plan.LLM / 2)))
 	}
 	ask := func() {
 		mayHedge, late = false, nil
 		t.clock.Act(budget.LLM, budget.Hedge, time.Now())
-		hedge = m.write(t.ctx, m.Hedge, m.within(t.settings), messages, t.clock.Due(t.settings.Plan, budget.LLM), false)
+		hedge = m.write(t.ctx, m.Hedge, settings, messages, due, false)
 		context.AfterFunc(t.ctx, hedge.stop)
 	}
 	stalled := time.After(m.limits.Stall)

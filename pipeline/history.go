@@ -37,7 +37,8 @@ type entry struct {
 	spoken []span
 	heard  time.Duration // So much of that was.
 	cut    bool          // It was interrupted: text is what was heard of it.
-	answer string        // The answer that it is part of; empty for what is not the model's.
+	answer string        // The answer that it is part of; empty for what is not the model's,
+	step   int           // and after how many of its calls' results.
 	untold bool          // The caller's side does not know of it yet, and it may come to nothing.
 	aloud  bool          // It is speech, and not writing.
 	call   *call         // A call of a tool, or the result of one; nil for what is said.
@@ -45,6 +46,7 @@ type entry struct {
 
 // span is a clause of an answer, how long its sound is, and where in that its words are, if the voice knows.
 type span struct {
+	item  string // That it is part of.
 	text  string
 	sound time.Duration
 	pause time.Duration // How much of that, at its end, is the silence between two sentences.
@@ -60,13 +62,13 @@ type word struct {
 
 // add puts an item that the caller's side is told of behind the item named after; empty means behind the last one. It returns
 // the ID of the item before it.
-func (h *history) add(it transport.Item) (previous string, err error) { return h.addOf("", it) }
+func (h *history) add(it transport.Item) (previous string, err error) { return h.addOf("", 0, it) }
 
-// addOf is add for an item that is part of an answer.
-func (h *history) addOf(answer string, it transport.Item) (previous string, err error) {
+// addOf is add for an item that is part of an answer, at a step of it.
+func (h *history) addOf(answer string, step int, it transport.Item) (previous string, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	e := &entry{id: it.ID, role: it.Role, text: it.Text, answer: answer}
+	e := &entry{id: it.ID, role: it.Role, text: it.Text, answer: answer, step: step}
 	e.aloud = it.Role == llm.User && it.Call == nil && it.Text == "" // words of speech are not known at first
 	if e.call, err = h.newCall(it); err != nil {
 		return "", err
@@ -89,15 +91,15 @@ func (h *history) addOf(answer string, it transport.Item) (previous string, err 
 	return previous, err
 }
 
-// addAnswer makes room behind the last item for the words of an answer, of which the caller's side is not told yet. What is
+// addAnswer makes room behind the last item for the words of a step of an answer, of which the caller's side is not told yet. What is
 // there already stays.
-func (h *history) addAnswer(id, answer string) error {
+func (h *history) addAnswer(id, answer string, step int) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.find(id) != nil {
 		return nil
 	}
-	_, err := h.insert(&entry{id: id, role: llm.Assistant, answer: answer, untold: true}, "")
+	_, err := h.insert(&entry{id: id, role: llm.Assistant, answer: answer, step: step, untold: true}, "")
 	return err
 }
 
@@ -149,7 +151,7 @@ func (h *history) before(at int) string {
 func (e *entry) size() int {
 	n := len(e.id) + len(e.text)
 	if e.call != nil {
-		n += len(e.call.ID) + len(e.call.Name) + len(e.call.Arguments)
+		n += len(e.call.ID) + len(e.call.Name) + len(e.call.Arguments) + len(e.call.text)
 	}
 	return n
 }
@@ -161,6 +163,13 @@ func (h *history) remove(id string) bool {
 	before := len(h.items)
 	h.items = slices.DeleteFunc(h.items, func(e *entry) bool { return e.id == id })
 	return len(h.items) < before
+}
+
+// forget takes out what there is of an answer of which the caller's side was never told.
+func (h *history) forget(answer string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.items = slices.DeleteFunc(h.items, func(e *entry) bool { return e.untold && e.answer == answer })
 }
 
 // has reports whether an item is part of the conversation.
@@ -290,7 +299,7 @@ func (h *history) conversation(instructions, except string, text func(*entry) st
 		case e.id == except:
 		case e.call != nil:
 			if made, result, ok := h.calledAt(i); ok {
-				out.call(made.call.ToolCall, made.answer, result)
+				out.call(made.call.ToolCall, made.part(), result)
 			}
 		case e.text != "":
 			said := text(e)
@@ -300,7 +309,7 @@ func (h *history) conversation(instructions, except string, text func(*entry) st
 			if e.cut {
 				said += interruption
 			}
-			out.say(llm.Message{Role: e.role, Text: said}, e.answer)
+			out.say(llm.Message{Role: e.role, Text: said}, e.part())
 		}
 	}
 	return out.messages

@@ -174,7 +174,7 @@ func TestPhrasesAreNotRead(t *testing.T) {
 		{[]span{opener, apology}, 1600 * ms, false, "Let me see. Sorry, something went wrong.", ""},
 	} {
 		var h history
-		if err := h.addAnswer("item", "resp"); err != nil {
+		if err := h.addAnswer("item", "resp", 0); err != nil {
 			t.Fatal(err)
 		}
 		if said := h.setSpoken("item", c.spoken, c.heard, c.cut); said != c.said {

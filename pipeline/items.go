@@ -60,6 +60,12 @@ func (h *history) look(id string) (found transport.Found, answer string, ok bool
 	found = transport.Found{Item: transport.Item{ID: id, Role: e.role, Text: e.text}, Aloud: e.aloud, Cut: e.cut}
 	if e.call != nil {
 		found.Item.Call = &e.call.ToolCall
+		if e.makes() {
+			found.Item.Server, found.Item.Outcome, found.Item.Text = e.call.server, e.call.outcome, e.call.text
+			if e.call.cancelled && e.call.server != "" {
+				found.Item.Outcome, found.Item.Text = "cancelled", cancelled
+			}
+		}
 	}
 	return found, e.answer, true
 }

@@ -70,10 +70,10 @@ func TestDiscard(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := h.addOf("resp", transport.Item{ID: "a", Role: llm.Assistant, Text: "well"}); err != nil {
+	if _, err := h.addOf("resp", 0, transport.Item{ID: "a", Role: llm.Assistant, Text: "well"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.addAnswer("untold", "resp2"); err != nil {
+	if err := h.addAnswer("untold", "resp2", 0); err != nil {
 		t.Fatal(err)
 	}
 	given := func(answer string) bool { return answer == "resp" }

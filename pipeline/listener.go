@@ -166,7 +166,7 @@ func (l *listener) ask(in transport.Respond, late bool) error {
 		settings.Written = *in.Written
 	}
 	if in.Tools != nil {
-		settings.Tools = in.Tools
+		settings.Tools, settings.Alone = in.Tools, true
 	}
 	if in.Choice != nil {
 		settings.Choice = *in.Choice
@@ -259,8 +259,8 @@ func (l *listener) add(in transport.Add) error {
 // truncate corrects what was heard of an answer.
 func (l *listener) truncate(in transport.Truncate) error {
 	for _, t := range l.live.all() {
-		if t.answer.Item == in.Item { // it is not known yet what was heard of it
-			t.cutAt(in.Heard)
+		if before, ok := t.holds(in.Item); ok { // it is not known yet what was heard of it
+			t.cutAt(before + in.Heard)
 			return l.Call.Send(l.ctx, transport.Truncated{Item: in.Item, Heard: in.Heard})
 		}
 	}

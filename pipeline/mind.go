@@ -185,17 +185,77 @@ func (m *mind) origin(t *turn) {
 
 // begin gives the answer its place in the conversation.
 func (m *mind) begin(ctx context.Context, t *turn, clauses chan<- clause) error {
-	if err := m.history.addAnswer(t.answer.Item, t.answer.ID); err != nil {
+	if err := m.history.addAnswer(t.answer.Item, t.answer.ID, 0); err != nil {
 		return err
 	}
 	return put(ctx, clauses, clause{turn: t, begin: true})
 }
 
-// generate answers, clause by clause and call by call: by the draft that was begun before the turn was decided, if it answers
-// what was said.
+// generate answers, step by step: where the service runs what a step has called, the model goes on when that has come to something.
 func (m *mind) generate(t *turn, clauses chan<- clause) (outcome, error) {
+	var all outcome
+	said, asked := false, false // Words, and calls for the caller's side to make.
+	item, wrong := t.answer.Item, 0
+	settings := t.settings
+	for n := 0; ; n++ {
+		o, s, err := m.step(t, settings, n, item, clauses)
+		o.usage = sum(all.usage, o.usage)
+		said, asked = said || s.said, asked || s.asks
+		if err != nil || s.asked == 0 {
+			m.asks = asked && !said
+			return o, err
+		}
+		if !m.await(t, s) {
+			return o, context.Cause(t.ctx)
+		}
+		all = o
+		if asked {
+			return o, nil // the caller's side asks for what follows
+		}
+		if s.wrong {
+			wrong++
+		}
+		if item, err = m.goOn(t, n+1); err != nil {
+			return o, err
+		}
+		settings = m.after(t.settings, wrong)
+	}
+}
+
+// goOn makes room for the words of the next step of an answer, and returns their item.
+func (m *mind) goOn(t *turn, step int) (item string, err error) {
+	item = newID("item")
+	m.history.readResults()
+	return item, m.history.addAnswer(item, t.answer.ID, step)
+}
+
+// mostWrong is how many steps with wrong arguments an answer may have: one that has been told what is wrong, and is wrong again, would
+// go on so.
+const mostWrong = 2
+
+// after returns the settings for what follows calls. That one was to be made holds for the first step only.
+func (m *mind) after(s transport.Settings, wrong int) transport.Settings {
+	if s.Choice != llm.ChoiceNone {
+		s.Choice = llm.ChoiceAuto
+	}
+	if wrong >= mostWrong {
+		s.Choice = llm.ChoiceNone
+	}
+	return s
+}
+
+// step answers, clause by clause and call by call: by the draft that was begun before the turn was decided, if it answers what was said.
+func (m *mind) step(t *turn, settings transport.Settings, n int, item string, clauses chan<- clause) (outcome, *step, error) {
+	s := newStep()
+	settings = m.within(settings)
 	messages := m.history.messages(t.settings.Instructions, "")
-	d := t.guess.take(messages)
+	due := t.clock.Due(t.settings.Plan, budget.LLM)
+	var d *draft
+	if n == 0 {
+		d = t.guess.take(messages)
+	} else {
+		due = time.Now().Add(t.settings.Plan.LLM)
+	}
 	if d == nil {
 		model := m.LLM
 		if strain := m.strain(); strain > budget.Relaxed {
@@ -204,48 +264,60 @@ func (m *mind) generate(t *turn, clauses chan<- clause) (outcome, error) {
 				model = m.Hedge
 			}
 		}
-		d = m.write(t.ctx, model, m.within(t.settings), messages, t.clock.Due(t.settings.Plan, budget.LLM), false)
+		d = m.write(t.ctx, model, settings, messages, due, false)
 	}
 	context.AfterFunc(t.ctx, d.stop)
-	words, calls := 0, 0
-	d, p, more, err := m.lead(t, messages, d)
-	t.draft = d
+	calls := 0
+	d, p, more, err := m.lead(t, messages, settings, due, d)
+	t.drafts = append(t.drafts, d)
 	for ; more && err == nil; p, more, err = m.next(t, d) {
 		t.clock.Mark(budget.FirstToken, p.began)
 		if p.call != nil {
-			if calls++; calls > 1 && t.settings.OneCall {
+			if calls++; calls > 1 && t.settings.OneCall || calls > mostCalls {
 				continue
 			}
-			if err := put(t.ctx, m.calls, called{turn: t, call: *p.call, said: words > 0}); err != nil {
-				return outcome{}, err
+			c := called{turn: t, call: *p.call, said: s.said, words: item, step: n, server: m.runs(settings, p.call.Name), wait: s}
+			if err := put(t.ctx, m.calls, c); err != nil {
+				return outcome{}, s, err
+			}
+			if c.server == "" {
+				s.asks = true
+			} else {
+				s.asked++
 			}
 			continue
 		}
-		words++
+		s.said = true
 		t.clock.Mark(budget.FirstClause, p.at)
-		if err := m.hand(clauses, clause{turn: t, text: p.text, voice: p.voice}); err != nil {
-			return outcome{}, err
+		if err := m.hand(clauses, clause{turn: t, text: p.text, item: item, voice: p.voice}); err != nil {
+			return outcome{}, s, err
 		}
 	}
 	if err != nil {
-		return outcome{}, err
+		return outcome{}, s, err
 	}
-	m.asks = calls > 0 && words == 0
-	return d.outcome, d.err
+	return d.outcome, s, d.err
 }
 
 // request is what to ask the model about a conversation under the settings. All requests of a call are alike in what the model
 // reads, so that it need not read it again.
 func (s *Session) request(settings transport.Settings, messages []llm.Message, u budget.Urgency) llm.Request {
+	settings = s.equip(settings)
 	return llm.Request{
 		Conversation: s.Call.ID(), Messages: messages, Tools: settings.Tools, Choice: settings.Choice, Urgency: u,
 	}
 }
 
+// sum adds up what the steps of an answer took. Its end is that of the last one.
+func sum(a, b llm.Usage) llm.Usage {
+	b.Prompt, b.Cached, b.Output = a.Prompt+b.Prompt, a.Cached+b.Cached, a.Output+b.Output
+	return b
+}
+
 // within returns the settings without tools to be called, where so many answers have called some that the model would go on so
 // for ever.
 func (m *mind) within(s transport.Settings) transport.Settings {
-	if steps := m.history.steps(); len(s.Tools) > 0 && steps >= m.limits.Steps {
+	if steps := m.history.steps(); len(m.equip(s).Tools) > 0 && steps >= m.limits.Steps {
 		m.Log.Warn("the model may call no more tools until the caller says something", "call", m.Call.ID(), "answers", steps)
 		s.Choice = llm.ChoiceNone
 	}

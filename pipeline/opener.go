@@ -8,6 +8,7 @@ import (
 
 	"riposte/audio"
 	"riposte/budget"
+	"riposte/budget/trace"
 	"riposte/tts"
 )
 
@@ -23,7 +24,7 @@ const openerLead = 40 * time.Millisecond
 // late returns the turn whose answer is waited for, and when it will be too late without an opener; nil when there is none, or
 // when there is nothing to open with.
 func (p *player) late() (t *turn, due time.Time) {
-	if p.Phrases == nil || len(p.Openers) == 0 {
+	if p.Phrases == nil {
 		return nil, time.Time{}
 	}
 	answers := p.live.answering()
@@ -34,7 +35,13 @@ func (p *player) late() (t *turn, due time.Time) {
 	if p.answering != nil && p.answering != t {
 		return nil, time.Time{} // it was interrupted, and its end is still on its way
 	}
-	if t.settings.Plan.Observe || t.opened || t.line != "" || t.settings.Written || t.wasAudible() {
+	if t.settings.Written {
+		return nil, time.Time{}
+	}
+	if p.Waiting.After > 0 && len(p.Waiting.Phrases) > 0 && len(p.running) > 0 && (t.opened || t.wasAudible()) {
+		return t, p.quiet.Add(p.Waiting.After)
+	}
+	if len(p.Openers) == 0 || t.settings.Plan.Observe || t.opened || t.line != "" || t.wasAudible() {
 		return nil, time.Time{}
 	}
 	return t, t.clock.Due(t.settings.Plan, budget.TTS).Add(-openerLead)
@@ -47,6 +54,30 @@ func (t *turn) wasAudible() bool {
 	return !t.audible.IsZero()
 }
 
+// fill says something, so that the caller is not left in silence.
+func (p *player) fill(ctx context.Context, t *turn) error {
+	if t.opened || t.wasAudible() {
+		return p.comfort(ctx, t)
+	}
+	return p.open(ctx, t)
+}
+
+// comfort says that tools are still at work.
+func (p *player) comfort(ctx context.Context, t *turn) error {
+	p.quiet = time.Now() // where nothing can be said, that is tried again as late
+	if !p.pause(t) || p.isDraining() || len(p.running) == 0 {
+		return nil
+	}
+	for range p.Waiting.Phrases {
+		p.waits++
+		if text := p.Waiting.Phrases[p.waits%len(p.Waiting.Phrases)]; p.has(text) {
+			t.happened(time.Now(), trace.KindFiller, text)
+			return p.say(ctx, t, text)
+		}
+	}
+	return nil
+}
+
 // open begins an answer with an opener, whichever stage keeps the caller waiting.
 func (p *player) open(ctx context.Context, t *turn) error {
 	t.opened = true
@@ -55,7 +86,7 @@ func (p *player) open(ctx context.Context, t *turn) error {
 		return nil
 	}
 	if p.answering != t {
-		if err := p.history.addAnswer(t.answer.Item, t.answer.ID); err != nil {
+		if err := p.history.addAnswer(t.answer.Item, t.answer.ID, 0); err != nil {
 			return err
 		}
 		if err := p.begin(ctx, t); err != nil {
@@ -67,6 +98,9 @@ func (p *player) open(ctx context.Context, t *turn) error {
 		kind = budget.CachedClause
 	}
 	t.clock.Act(stage, kind, time.Now())
+	if len(p.running) > 0 {
+		t.happened(time.Now(), trace.KindFiller, p.opener())
+	}
 	return p.say(ctx, t, p.opener())
 }
 

@@ -22,6 +22,7 @@ type play struct {
 	session  *Session
 	phone    *phone
 	cast     *cast
+	tools    *toolbox
 	settings transport.Settings
 	drain    chan struct{}
 
@@ -50,7 +51,7 @@ type act struct {
 
 // newPlay prepares a call with a patient, well-behaved caller.
 func newPlay(t *testing.T) *play {
-	p := &play{T: t, cast: newCast(), drain: make(chan struct{}), over: make(chan struct{})}
+	p := &play{T: t, cast: newCast(), tools: &toolbox{}, drain: make(chan struct{}), over: make(chan struct{})}
 	p.phone = newPhone(t, &p.cast.lexicon)
 	p.settings = transport.Settings{
 		Instructions: "Be brief.", Rate: rate,
@@ -103,6 +104,9 @@ func (p *play) begin() {
 	p.begun, p.began = true, time.Now()
 	p.session.Settings = p.settings
 	p.phone.follow(p.settings)
+	if p.tools.all != nil {
+		p.session.Tools = p.tools
+	}
 	ctx := p.Context()
 	go func() {
 		defer close(p.over)

@@ -1,8 +1,11 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,15 +21,19 @@ type player struct {
 	*Session
 	pacer audio.Pacer
 
-	answering *turn         // The answer that has begun and not ended; nil between answers.
-	said      bool          // The caller's side knows that it has words,
-	item      string        // and this is its newest item in the conversation.
-	turns     int           // How many were reported.
-	phrase    int           // Which opener was spoken last, counted on; -1 for none.
-	early     []called      // Calls of an answer that has not begun here yet.
-	began     time.Time     // When it did,
-	before    time.Duration // and what was played before it.
-	spoken    []span        // Its clauses, with the sound that was sent.
+	answering *turn              // The answer that has begun and not ended; nil between answers.
+	response  transport.Response // The same as the caller's side knows it: with the newest item of its words,
+	said      bool               // which it was told of,
+	item      string             // and its newest item in the conversation, whatever that is.
+	running   []*running         // Its calls that the service runs.
+	quiet     time.Time          // Since when nothing is heard, or nothing happens that was waited for.
+	turns     int                // How many were reported.
+	phrase    int                // Which opener was spoken last, counted on; -1 for none,
+	waits     int                // and which of Waiting.Phrases. The same.
+	early     []called           // Calls of an answer that has not begun here yet.
+	began     time.Time          // When it did,
+	before    time.Duration      // and what was played before it.
+	spoken    []span             // Its clauses, with the sound that was sent.
 	text      strings.Builder
 	whole     bool // All of it has been sent.
 }
@@ -61,7 +68,7 @@ func (p *player) begin(ctx context.Context, t *turn) error {
 	p.began = now
 	p.note(t)
 	p.answering, p.spoken, p.whole = t, nil, false
-	p.said, p.item = false, t.answer.Item
+	p.response, p.said, p.item = t.answer, false, t.answer.Item
 	p.text.Reset()
 	p.aloud.begin()
 	p.before = p.pacer.Played(now) + p.pacer.Queued(now)
@@ -78,16 +85,31 @@ func (p *player) begin(ctx context.Context, t *turn) error {
 	return nil
 }
 
-// speak tells the caller's side that the answer has words, once.
-func (p *player) speak(ctx context.Context, t *turn) error {
-	if p.said {
+// speak tells the caller's side that the answer has words, once for each item of them. An empty one is the newest.
+func (p *player) speak(ctx context.Context, t *turn, item string) error {
+	item = cmp.Or(item, p.response.Item)
+	if p.said && item == p.response.Item {
 		return nil
 	}
-	p.said = true
-	return p.Call.Send(ctx, transport.MessageStarted{Response: t.answer, Previous: p.history.tell(t.answer.Item)})
+	p.said, p.response.Item = true, item
+	if item != t.answer.Item {
+		p.item = item
+		t.mu.Lock()
+		t.parts = append(t.parts, passage{item, p.sent()})
+		t.mu.Unlock()
+	}
+	return p.Call.Send(ctx, transport.MessageStarted{Response: p.response, Previous: p.history.tell(item)})
 }
 
-// call has the caller's side call a tool, unless the answer is held or no longer wanted: then nothing is called.
+// sent returns how much sound of the answer has been sent.
+func (p *player) sent() (d time.Duration) {
+	for _, s := range p.spoken {
+		d += s.sound
+	}
+	return d
+}
+
+// call calls a tool, or has the caller's side do so, unless the answer is held or no longer wanted: then nothing is called.
 func (p *player) call(ctx context.Context, c called) error {
 	t := c.turn
 	if p.answering != t && t.ctx.Err() == nil {
@@ -98,19 +120,26 @@ func (p *player) call(ctx context.Context, c called) error {
 		return nil
 	}
 	if c.said {
-		if err := p.speak(ctx, t); err != nil {
+		if err := p.speak(ctx, t, c.words); err != nil {
 			return err
 		}
 	}
-	it := transport.Item{ID: newID("item"), Role: llm.Assistant, Call: &c.call, After: p.item}
-	previous, err := p.history.addOf(t.answer.ID, it)
+	it := transport.Item{ID: newID("item"), Role: llm.Assistant, Call: &c.call, After: p.item, Server: c.server}
+	previous, err := p.history.addOf(t.answer.ID, c.step, it)
 	if err != nil {
 		return err
 	}
 	p.item = it.ID
 	t.calls = append(t.calls, c.call.Name)
+	if err := p.Call.Send(ctx, transport.Called{Response: p.response, Item: it, Previous: previous}); err != nil {
+		return err
+	}
+	if c.server != "" {
+		p.run(c, it, previous)
+		return nil
+	}
 	t.happened(time.Now(), trace.KindTool, c.call.Name)
-	return p.Call.Send(ctx, transport.Called{Response: t.answer, Item: it, Previous: previous})
+	return nil
 }
 
 // sound sends one frame when it is due, and the words that begin with it.
@@ -129,13 +158,13 @@ func (p *player) sound(ctx context.Context, snd sound) error {
 		return nil
 	}
 	if snd.text != "" {
-		if err := p.speak(ctx, t); err != nil {
+		if err := p.speak(ctx, t, snd.item); err != nil {
 			return err
 		}
 		p.aloud.say(snd.text)
 		p.text.WriteString(snd.text)
-		p.spoken = append(p.spoken, span{text: snd.text, ours: snd.ours})
-		if err := p.Call.Send(ctx, transport.Words{Response: t.answer, Text: snd.text}); err != nil {
+		p.spoken = append(p.spoken, span{item: p.response.Item, text: snd.text, ours: snd.ours})
+		if err := p.Call.Send(ctx, transport.Words{Response: p.response, Text: snd.text}); err != nil {
 			return err
 		}
 	}
@@ -149,7 +178,7 @@ func (p *player) sound(ctx context.Context, snd sound) error {
 			p.spoken[n-1].pause += length
 		}
 	}
-	if err := p.Call.Send(ctx, transport.Voice{Response: t.answer, PCM: snd.pcm}); err != nil {
+	if err := p.Call.Send(ctx, transport.Voice{Response: p.response, PCM: snd.pcm}); err != nil {
 		return err
 	}
 	if p.Record {
@@ -157,6 +186,7 @@ func (p *player) sound(ctx context.Context, snd sound) error {
 	}
 	now := time.Now() // that it has left, and not when it was to leave
 	p.pacer.Next(length, now)
+	p.quiet = later(p.quiet, now.Add(p.pacer.Queued(now)))
 	p.Queues.Lead.Hold(int64(p.pacer.Queued(now)))
 	p.aloud.play(p.pacer.Begins(length), length, snd.words)
 	if err := p.monitor.play(snd.pcm, t.settings.Rate, p.pacer.Begins(length)); err != nil {
@@ -227,7 +257,7 @@ func (p *player) note(t *turn) bool {
 	return true
 }
 
-// wait waits until a frame is due, or until a call of the answer has come. It reports false when the answer is no longer wanted.
+// wait waits until a frame is due, or until a call of the answer has come, or the result of one. It reports false when the answer is no longer wanted.
 func (p *player) wait(t *turn, d time.Duration) bool {
 	if d <= 0 {
 		return t.ctx.Err() == nil
@@ -239,6 +269,8 @@ func (p *player) wait(t *turn, d time.Duration) bool {
 		return true
 	case c := <-p.calls:
 		return p.call(t.ctx, c) == nil
+	case r := <-p.results:
+		return p.returned(t.ctx, r) == nil
 	case <-t.ctx.Done():
 		return false
 	}
@@ -259,9 +291,7 @@ func (p *player) finish(ctx context.Context, t *turn, o outcome) error {
 			return err
 		}
 	}
-	if p.answering != t || !p.said {
-		defer p.history.remove(t.answer.Item) // it came to nothing, and nobody was told
-	}
+	defer p.history.forget(t.answer.ID) // what came to nothing, and nobody was told of
 	p.early = nil
 	report := transport.TurnReport{Response: t.answer.ID, Items: t.items, Transcript: t.transcript, Guesses: t.guesses()}
 	if p.answering == t {
@@ -272,10 +302,13 @@ func (p *player) finish(ctx context.Context, t *turn, o outcome) error {
 			o.status = transport.Completed // but for the opener
 		}
 		done := transport.ResponseDone{
-			Response: t.answer, Status: o.status, Reason: o.reason, Err: o.err, Usage: o.usage, Text: p.text.String(),
+			Response: p.response, Status: o.status, Reason: o.reason, Err: o.err, Usage: o.usage, Text: p.all(),
 		}
 		for _, s := range p.spoken {
 			done.Voice += s.sound
+		}
+		if err := p.abandon(ctx); err != nil {
+			return err
 		}
 		if o.status == transport.Cancelled || o.status == transport.Failed {
 			p.history.cancel(t.answer.ID)
@@ -307,8 +340,10 @@ func (p *player) finish(ctx context.Context, t *turn, o outcome) error {
 // what was heard. It returns the words.
 func (p *player) settle(t *turn) string {
 	if t.settings.Written {
-		p.history.setText(t.answer.Item, p.text.String())
-		return p.text.String()
+		for part := range p.parts() {
+			p.history.setText(part[0].item, textOf(part))
+		}
+		return p.all()
 	}
 	p.hear(t)
 	now := time.Now()
@@ -319,7 +354,52 @@ func (p *player) settle(t *turn) string {
 	heard = t.atMost(heard)
 	// Who speaks in the answer's last moment has heard it.
 	cut := errors.Is(context.Cause(t.ctx), errBargeIn) && !(p.whole && heardText(p.spoken, heard) == strings.TrimSpace(p.text.String()))
-	return p.history.setSpoken(t.answer.Item, p.spoken, heard, cut)
+	var words []string
+	for part := range p.parts() {
+		last := len(part) == len(p.spoken) || part[0].item == p.spoken[len(p.spoken)-1].item
+		words = append(words, p.history.setSpoken(part[0].item, part, max(0, heard), cut && last))
+		for _, s := range part {
+			heard -= s.sound
+		}
+	}
+	return strings.TrimSpace(strings.Join(words, " "))
+}
+
+// parts returns what was said of the answer, item by item.
+func (p *player) parts() iter.Seq[[]span] {
+	return func(yield func([]span) bool) {
+		for rest := p.spoken; len(rest) > 0; {
+			n := slices.IndexFunc(rest, func(s span) bool { return s.item != rest[0].item })
+			if n < 0 {
+				n = len(rest)
+			}
+			if !yield(rest[:n:n]) {
+				return
+			}
+			rest = rest[n:]
+		}
+	}
+}
+
+// all returns all words of the answer.
+func (p *player) all() string {
+	var b strings.Builder
+	for part := range p.parts() {
+		if b.Len() > 0 && !strings.HasSuffix(b.String(), " ") {
+			b.WriteString(" ")
+		}
+		b.WriteString(textOf(part))
+	}
+	return b.String()
+}
+
+// textOf returns all words of clauses.
+func textOf(spoken []span) string {
+	var b strings.Builder
+	for _, s := range spoken {
+		b.WriteString(s.text)
+	}
+	return b.String()
 }
 
 // hear waits until the caller has heard what was sent. It returns early when the answer is no longer wanted.

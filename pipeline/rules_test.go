@@ -32,7 +32,7 @@ func (p *play) ruleOfPace() {
 func (p *play) ruleOfOrder() {
 	var open string
 	var held time.Time // Since when the answer is held; zero while it is not.
-	words := false     // The answer has said that it has some.
+	words := ""        // The item of which the answer has said that it is of words.
 	for i, s := range p.phone.out {
 		var of string
 		switch o := s.Outbound.(type) {
@@ -40,19 +40,24 @@ func (p *play) ruleOfOrder() {
 			if open != "" {
 				p.amiss("an answer began in the middle of another")
 			}
-			open, of, words = o.Response.ID, o.Response.ID, false
+			open, of, words = o.Response.ID, o.Response.ID, ""
 		case transport.MessageStarted:
-			if words {
+			if words == o.Response.Item {
 				p.amiss("the words of an answer began twice")
 			}
-			of, words = o.Response.ID, true
+			of, words = o.Response.ID, o.Response.Item
 		case transport.Called:
 			if !held.IsZero() && s.at.After(held) {
 				p.amiss("event %d calls a tool while the answer is held", i)
 			}
 			of = o.Response.ID
+		case transport.Ran:
+			of = o.Response.ID
+			if s := p.session.history.callOf(o.Item.Call.ID); s == nil {
+				p.amiss("event %d is the result of a call that the conversation does not hold", i)
+			}
 		case transport.Words:
-			if !words {
+			if words != o.Response.Item {
 				p.amiss("the words of an answer came before their beginning")
 			}
 			of = o.Response.ID

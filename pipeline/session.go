@@ -10,7 +10,8 @@
 // challenge (challenge.go), during which play holds what it has (floor.go).
 //
 // A clause or a sound may also be the beginning or the end of an answer, which so pass through every stage in their order. Only
-// the calls of tools (calls.go) go from think to play at once, so that a tool works while the words before it are spoken.
+// the calls of tools (calls.go) go from think to play at once, so that a tool works while the words before it are spoken. Those that the
+// service runs itself (tools.go) begin there, and think waits for them.
 // Each item knows its turn. Nothing but cancellation goes the other way, as the cause of a turn's context, and the last hop
 // drops what is stale; so an interruption has nothing to flush. Every queue is bounded: whoever is ahead waits.
 package pipeline
@@ -55,6 +56,8 @@ type Session struct {
 	Openers  []string // Spoken where an answer would be too late, until it comes. Those that Phrases knows are.
 	Phrases  Phrases  // nil knows none.
 	Silence  Silence
+	Tools    Tools   // What the service itself runs; nil is nothing.
+	Waiting  Waiting // What is said while that takes long.
 	// Drain is closed when the service goes down: the answer that is being given ends with its sentence, then the call
 	// ends with transport.ErrShutdown. nil never drains.
 	Drain <-chan struct{}
@@ -79,6 +82,7 @@ type Session struct {
 	unspoken   atomic.Int64    // Clauses that were handed on and are not spoken yet.
 	hypotheses chan hypothesis // The newest one, until follow takes it.
 	calls      chan called     // From think to play.
+	results    chan ran        // From tools to play.
 	draining   chan struct{}   // Closed when Drain has been noticed.
 }
 
@@ -88,6 +92,7 @@ func (s *Session) Run(ctx context.Context) error {
 	s.group, ctx = errgroup.WithContext(ctx)
 	s.live.news = make(chan struct{}, 1)
 	s.draining, s.hypotheses, s.calls = make(chan struct{}), make(chan hypothesis, 1), make(chan called)
+	s.results = make(chan ran)
 	limits := s.Limits.withDefaults()
 
 	turns := make(chan *turn, 2*limits.Turns) // those that want no answer any more wait as well
@@ -170,12 +175,12 @@ func (s *Session) speak(ctx context.Context, clauses <-chan clause, sounds chan<
 // play sends each frame to the caller when it is due, and notes in the conversation what was heard. Sound of an answer
 // that is no longer wanted ends here.
 func (s *Session) play(ctx context.Context, limits Limits, sounds <-chan sound) error {
-	p := &player{Session: s, pacer: audio.Pacer{Lead: cmp.Or(s.Settings.Lead, limits.Lead)}, phrase: -1}
+	p := &player{Session: s, pacer: audio.Pacer{Lead: cmp.Or(s.Settings.Lead, limits.Lead)}, phrase: -1, waits: -1}
 	for {
 		var err error
 		late, due := p.late()
 		if late != nil && !time.Now().Before(due) { // sound that nobody can hear may come without end
-			if err := p.open(ctx, late); err != nil {
+			if err := p.fill(ctx, late); err != nil {
 				return err
 			}
 			continue
@@ -189,6 +194,8 @@ func (s *Session) play(ctx context.Context, limits Limits, sounds <-chan sound) 
 		case <-soon: // it is opened above
 		case c := <-s.calls:
 			err = p.call(ctx, c)
+		case r := <-s.results:
+			err = p.returned(ctx, r)
 		case snd, more := <-sounds:
 			if !more {
 				return nil

@@ -14,6 +14,12 @@ func (p *play) does(s scenario.Statement) {
 		p.expect(s)
 	case scenario.Pending:
 		p.pending = s.Why
+	case scenario.Runs:
+		p.tools.set(s)
+	case scenario.OpensWith:
+		p.session.Openers, p.session.Phrases = []string{s.Text}, p.cast
+	case scenario.WaitsWith:
+		p.session.Waiting, p.session.Phrases = Waiting{s.After, []string{s.Text}}, p.cast
 	case scenario.Brings:
 		p.say(make(audio.PCM, audio.Samples(s.For, rate)))
 	case scenario.ShutsDown:

@@ -140,8 +140,8 @@ func (t *turn) work() map[budget.Stage]trace.Work {
 	if t.hearing != nil {
 		bills = append(bills, t.hearing.of.bill.Work())
 	}
-	if t.draft != nil {
-		bills = append(bills, t.draft.bill.Work())
+	for _, d := range t.drafts {
+		bills = append(bills, d.bill.Work())
 	}
 	out := make(map[budget.Stage]trace.Work)
 	for _, b := range bills {

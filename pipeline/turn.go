@@ -51,7 +51,7 @@ type turn struct {
 	said       string   // What was made of the speech.
 	calls      []string // The tools that the answer has called, by name. Set by play.
 
-	draft  *draft        // Its answer as the model wrote it. Set by think, read by play at the end.
+	drafts []*draft      // Its answer as the model wrote it, step by step. Set by think, read by play at the end.
 	caller audio.PCM     // What the caller said, where sound is recorded,
 	began  time.Time     // and when that began.
 	voice  audio.PCM     // What was sent of the answer, the same. Set by play,
@@ -65,9 +65,28 @@ type turn struct {
 	opened  bool           // An opener was looked for.
 	audible time.Time      // When the first audible sound of the answer left; zero before.
 	sent    bool           // All of the answer has left, though the caller may still be listening to it.
+	parts   []passage      // The items of its words of which the caller's side was told, but for the first one.
 	cut     *time.Duration // How much of the answer the caller says to have heard at most.
 	ear     bool           // The caller's side has said when it heard the first of it.
 	traced  *trace.Turn    // What was told of it; nil before.
+}
+
+// passage is an item of an answer's words, and how much sound of the answer comes before it.
+type passage struct {
+	item   string
+	before time.Duration
+}
+
+// holds reports whether an item is one of the answer's words, and how much of the answer's sound comes before it.
+func (t *turn) holds(item string) (before time.Duration, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, p := range t.parts {
+		if p.item == item {
+			return p.before, true
+		}
+	}
+	return 0, t.answer.Item == item
 }
 
 // outcome is how an answer ended.
@@ -82,9 +101,13 @@ type outcome struct {
 
 // called is a call of a tool, on its way from think to play.
 type called struct {
-	turn *turn
-	call llm.ToolCall
-	said bool // The answer had words before it.
+	turn   *turn
+	call   llm.ToolCall
+	said   bool   // This step of the answer had words before it.
+	words  string // The item of these,
+	step   int    // and which step it is.
+	server string // Who runs it, where the service does,
+	wait   *step  // and who waits for the result.
 }
 
 // clause is what think hands to speak: the beginning of an answer, a piece of its text, or its end.
@@ -92,6 +115,7 @@ type clause struct {
 	turn  *turn
 	begin bool
 	text  string
+	item  string   // That text is part of; empty for the newest one.
 	voice *voicing // The sound of text, if that has been begun; nil otherwise.
 	pause bool     // There is no text, only the silence behind the one before.
 	fault error    // Why there is no sound of it, and will be none of what follows.

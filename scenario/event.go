@@ -20,6 +20,7 @@ type Event struct {
 var Notes = map[string][]string{
 	"speech": nil, "stopped": nil, "committed": nil, "removed": nil, "hypothesis": nil, "turn": nil, "unheard": nil,
 	"held": nil, "released": nil, "answer": nil, "call": nil, "words": nil, "sound": nil, "timeout": nil, "cleared": nil, "added": nil, "truncated": nil,
+	"result":  {"ok", "failed", "wrong_arguments", "unavailable", "timed_out", "cancelled"},
 	"done":    {"completed", "cancelled", "incomplete", "failed"},
 	"report":  {"met", "masked", "over", "failed", "continued"},
 	"guesses": {"0", "1", "2", "3", "stood", "fell"},

@@ -94,15 +94,23 @@ type TranscriptionFailed struct {
 // answers never overlap.
 type ResponseStarted struct{ Response Response }
 
-// MessageStarted says that the answer has words, which come next. An answer that only calls tools has none.
+// MessageStarted says that the answer has words, which come next. An answer that only calls tools has none. Words that come after a tool has
+// run have an item of their own, and so begin with one more of these.
 type MessageStarted struct {
-	Response Response
-	Previous string // The item before that of the words.
+	Response Response // Its Item is that of the words that come next.
+	Previous string   // The item before that.
 }
 
-// Called says that the model wants a tool called, as part of an answer, whose words may go on meanwhile. The caller's side does
-// it, adds the result to the conversation, and asks for the next answer.
+// Called says that the model wants a tool called, as part of an answer, whose words may go on meanwhile. Where the item has no Server the
+// caller's side does it, adds the result to the conversation, and asks for the next answer. Otherwise the service does, and Ran follows.
 type Called struct {
+	Response Response
+	Item     Item
+	Previous string // The item before it.
+}
+
+// Ran says that a call which the service runs has ended, as part of the same answer. The item has its outcome.
+type Ran struct {
 	Response Response
 	Item     Item
 	Previous string // The item before it.
@@ -126,7 +134,7 @@ type ResponseDone struct {
 	Status   Status
 	Reason   string // For Cancelled: "turn_detected", "client_cancelled", "hung_up" or "shutdown"; for Incomplete: "max_output_tokens".
 	Err      error  // For Failed.
-	Text     string // All of it, whether it was heard or not.
+	Text     string // All of its words, whether they were heard or not.
 	Voice    time.Duration
 	Usage    llm.Usage
 }
@@ -197,6 +205,7 @@ func (TranscriptionFailed) isOutbound() {}
 func (ResponseStarted) isOutbound()     {}
 func (MessageStarted) isOutbound()      {}
 func (Called) isOutbound()              {}
+func (Ran) isOutbound()                 {}
 func (Words) isOutbound()               {}
 func (Voice) isOutbound()               {}
 func (ResponseDone) isOutbound()        {}

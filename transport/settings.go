@@ -24,7 +24,8 @@ type Settings struct {
 	MaxTokens    int        // Of one answer; 0 is the model's own limit.
 	Tools        []llm.Tool // What the model may call. The caller's side does it, and adds the results.
 	Choice       llm.Choice // Whether it may, must or must not.
-	OneCall      bool       // One answer makes no more than one call.
+	OneCall      bool       // One answer makes no more than one call at a time.
+	Alone        bool       // The model may call nothing but Tools: nothing that the service runs.
 	Detection    *Detection // nil: the caller commits turns and asks for answers.
 }
 
@@ -53,12 +54,20 @@ const (
 type Item struct {
 	ID   string
 	Role llm.Role // A call is the assistant's, and its result has llm.ToolRole.
-	Text string   // Of a result: what came of it. A call has none.
+	Text string   // Of a result, and of a call that the service has run: what came of it. Another call has none.
 	// Call is what is called. Of a result it is the call that this is the result of, and only its ID counts. nil for a message.
 	Call *llm.ToolCall
+	// Server is who runs a call, where the service does; empty where the caller's side has to.
+	Server string
+	// Outcome is what became of a call that the service runs, in a word: empty while it runs, RanWell where Text is its result, and
+	// otherwise Text says what went wrong.
+	Outcome string
 	// After is the item that it follows: empty for the last one so far, Root for the very beginning.
 	After string
 }
+
+// RanWell is the outcome of a call that brought a result.
+const RanWell = "ok"
 
 // Root stands for the place before the first item.
 const Root = "root"
@@ -66,7 +75,7 @@ const Root = "root"
 // Response is an answer that is being given.
 type Response struct {
 	ID       string
-	Item     string // The item of its words in the conversation, if it has any. Each of its calls is an item of its own.
+	Item     string // The item of its words in the conversation, if it has any; where tools run in between, of the newest. Each of its calls is an item of its own.
 	Written  bool
 	Encoding string // From the settings under which it is given.
 	Metadata map[string]string

@@ -102,6 +102,7 @@ const (
 	KindDropped   = "dropped"   // Sound was thrown away because it was late.
 	KindDegraded  = "degraded"  // Less work is done for each call, since the machine is full.
 	KindTool      = "tool"      // A tool was called.
+	KindFiller    = "filler"    // Something was said since a tool took long: Detail is it.
 	KindFault     = "fault"     // An engine failed.
 	KindRedial    = "redial"    // A remote engine was dialled again or replaced.
 	KindTruncated = "truncated" // The caller's side said how much of the answer was played.

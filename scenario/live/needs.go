@@ -40,6 +40,10 @@ func Needs(s scenario.Script) []string {
 			need(line.At, "how often an engine was asked cannot be seen from outside")
 		case scenario.Read:
 			need(line.At, "what the model read cannot be seen from outside")
+		case scenario.Runs:
+			need(line.At, "the service runs real tools only")
+		case scenario.OpensWith, scenario.WaitsWith:
+			need(line.At, "the service says what its settings are")
 		case scenario.Stalls, scenario.Breaks:
 			need(line.At, "a real line has buffers of its own, which take a while to be full")
 		case scenario.SetTools:

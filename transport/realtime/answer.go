@@ -3,6 +3,7 @@ package realtime
 import (
 	"context"
 	"strconv"
+	"strings"
 
 	"riposte/transport"
 )
@@ -11,8 +12,9 @@ import (
 // time, and one goroutine tells of it.
 type answer struct {
 	output   []item
-	words    int    // Where in output the item of the words is; -1 while there is none.
-	previous string // The item before that.
+	words    int             // Where in output the item of the newest words is; -1 while there is none.
+	text     strings.Builder // All of these,
+	previous string          // and the item before theirs.
 }
 
 // started opens an answer. Its items are opened when they begin.
@@ -22,21 +24,49 @@ func (c *call) started(ctx context.Context, r transport.Response) error {
 	return c.send(ctx, "response.created", fields{"response": c.response(r, "in_progress", nil)})
 }
 
-// speaks opens the item of an answer's words, and its one part.
+// speaks opens the item of an answer's words, and its one part. Where the answer had words before, in another item, that is closed.
 func (c *call) speaks(ctx context.Context, out transport.MessageStarted) error {
 	r := out.Response
 	a := &c.answer
+	events := c.spoken(r, "completed")
 	it := answerItem(r, "in_progress", nil)
 	a.words, a.previous, a.output = len(a.output), out.Previous, append(a.output, it)
-	return c.sendAll(ctx,
+	a.text.Reset()
+	return c.sendAll(ctx, append(events,
 		event{"response.output_item.added", fields{"response_id": r.ID, "output_index": a.words, "item": it}},
 		event{"conversation.item.added", fields{"previous_item_id": orNull(out.Previous), "item": it}},
 		event{"response.content_part.added", c.part(r, "")},
+	)...)
+}
+
+// spoken closes the item of an answer's newest words, if it has any: completed, or incomplete.
+func (c *call) spoken(r transport.Response, status string) (events []event) {
+	a := &c.answer
+	if a.words < 0 {
+		return nil
+	}
+	r.Item = a.output[a.words].ID
+	text := a.text.String()
+	it := answerItem(r, status, &text)
+	a.output[a.words] = it
+	key := "text"
+	if !r.Written {
+		key = "transcript"
+		events = append(events, event{"response.output_audio.done", c.place(r, fields{})})
+	}
+	return append(events,
+		event{textEvent(r) + ".done", c.place(r, fields{key: text})},
+		event{"response.content_part.done", c.part(r, text)},
+		event{"response.output_item.done", fields{"response_id": r.ID, "output_index": a.words, "item": it}},
+		event{"conversation.item.done", fields{"previous_item_id": orNull(a.previous), "item": it}},
 	)
 }
 
 // called tells of a call, whole: it is checked before anybody is told of it, so it does not come in parts.
 func (c *call) called(ctx context.Context, out transport.Called) error {
+	if out.Item.Server != "" {
+		return c.runs(ctx, out)
+	}
 	r, at := out.Response, len(c.answer.output)
 	whole := writtenItem(out.Item)
 	empty, begun := "", whole
@@ -60,26 +90,11 @@ func (c *call) called(ctx context.Context, out transport.Called) error {
 func (c *call) done(ctx context.Context, out transport.ResponseDone) error {
 	r := out.Response
 	a := &c.answer
-	var events []event
-	if a.words >= 0 {
-		status := "completed"
-		if out.Status != transport.Completed {
-			status = "incomplete"
-		}
-		it := answerItem(r, status, &out.Text)
-		a.output[a.words] = it
-		key := "text"
-		if !r.Written {
-			key = "transcript"
-			events = append(events, event{"response.output_audio.done", c.place(r, fields{})})
-		}
-		events = append(events,
-			event{textEvent(r) + ".done", c.place(r, fields{key: out.Text})},
-			event{"response.content_part.done", c.part(r, out.Text)},
-			event{"response.output_item.done", fields{"response_id": r.ID, "output_index": a.words, "item": it}},
-			event{"conversation.item.done", fields{"previous_item_id": orNull(a.previous), "item": it}},
-		)
+	status := "completed"
+	if out.Status != transport.Completed {
+		status = "incomplete"
 	}
+	events := c.spoken(r, status)
 	full := c.response(r, string(out.Status), a.output)
 	full["status_details"] = details(out)
 	full["usage"] = usage(out.Usage)

@@ -144,7 +144,7 @@ func (t *base64Text) UnmarshalJSON(b []byte) error {
 // MarshalJSON encodes it.
 func (t base64Text) MarshalJSON() ([]byte, error) { return json.Marshal([]byte(t)) }
 
-// item is a part of the conversation, as the wire writes it: a message, a function_call or a function_call_output.
+// item is a part of the conversation, as the wire writes it: a message, a function_call, a function_call_output or an mcp_call.
 type item struct {
 	ID        string    `json:"id,omitempty"`
 	Object    string    `json:"object,omitempty"`
@@ -156,6 +156,8 @@ type item struct {
 	Name      string    `json:"name,omitempty"`
 	Arguments *string   `json:"arguments,omitempty"`
 	Output    *string   `json:"output,omitempty"`
+	Server    string    `json:"server_label,omitempty"`
+	Error     *runError `json:"error,omitempty"`
 }
 
 // content is a part of an item.

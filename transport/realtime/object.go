@@ -95,6 +95,8 @@ func writtenItem(m transport.Item) item {
 	switch {
 	case m.Call != nil && m.Role == llm.ToolRole:
 		return item{ID: m.ID, Object: "realtime.item", Type: "function_call_output", Status: "completed", CallID: m.Call.ID, Output: &m.Text}
+	case m.Call != nil && m.Server != "":
+		return serverCall(m)
 	case m.Call != nil:
 		arguments := string(m.Call.Arguments)
 		return item{

@@ -67,6 +67,8 @@ func (c *call) Send(ctx context.Context, out transport.Outbound) error {
 		return c.speaks(ctx, out)
 	case transport.Called:
 		return c.called(ctx, out)
+	case transport.Ran:
+		return c.ran(ctx, out)
 	case transport.Words:
 		return c.words(ctx, out)
 	case transport.Voice:
@@ -115,6 +117,7 @@ func (c *call) pause(ctx context.Context, out transport.Outbound, kind string) e
 
 // words sends the next words of an answer.
 func (c *call) words(ctx context.Context, out transport.Words) error {
+	c.answer.text.WriteString(out.Text)
 	return c.send(ctx, textEvent(out.Response)+".delta", c.place(out.Response, fields{"delta": out.Text}))
 }
 

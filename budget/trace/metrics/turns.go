@@ -9,7 +9,7 @@ import (
 
 // kinds are the events that are counted by their name.
 var kinds = []string{
-	trace.KindBargeIn, trace.KindHeld, trace.KindReleased, trace.KindContinued, trace.KindDropped, trace.KindDegraded, trace.KindTool,
+	trace.KindBargeIn, trace.KindHeld, trace.KindReleased, trace.KindContinued, trace.KindDropped, trace.KindDegraded, trace.KindTool, trace.KindFiller,
 	trace.KindFault, trace.KindRedial, trace.KindTruncated, trace.KindEar,
 }
 
