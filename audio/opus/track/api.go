@@ -18,10 +18,15 @@ const Format = "minptime=10;useinbandfec=1"
 // some seconds without a network everything said meanwhile would be as much later once more.
 const again = time.Second
 
+// soon is after how long the first packets of a connection are sent again: usually it is a second at first, and twice as long each time, and a call
+// begins with six flights of them.
+const soon = 300 * time.Millisecond
+
 // API returns what makes connections whose one codec is Opus, whose sides report to each other what came, and whose data channels recover
 // from loss within a second.
 func API(e webrtc.SettingEngine) (*webrtc.API, error) {
 	e.SetSCTPRTOMax(again)
+	e.SetDTLSRetransmissionInterval(soon)
 	var media webrtc.MediaEngine
 	codec := webrtc.RTPCodecParameters{
 		RTPCodecCapability: webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeOpus, ClockRate: opus.Clock, Channels: 2, SDPFmtpLine: Format},
