@@ -39,6 +39,7 @@ var house = map[string][]string{
 	"caller/lossy":       {},
 	"bench":              {"audio", "audio/room", "bench/stub", "budget", "budget/trace", "budget/trace/sample", "budget/trace/store", "caller", "caller/lossy", "endpoint", "llm", "scenario", "scenario/live", "stt", "stt/wer", "tts"},
 	"bench/stub":         {"audio", "budget", "llm", "stt", "tts"},
+	"rest":               {"audio", "audio/lame", "audio/opus", "budget", "llm", "llm/toolcall", "stt", "tts"},
 	"web":                {},
 	"web/asset":          {},
 	"web/browsertest":    {"native/nativetest"},
@@ -53,6 +54,7 @@ var house = map[string][]string{
 	"budget/trace/object":  {"budget", "budget/trace", "budget/trace/store"},
 
 	"audio/echo":       {"audio"},
+	"audio/lame":       {"audio"},
 	"audio/mel":        {},
 	"audio/opus":       {"audio"},
 	"audio/opus/track": {"audio", "audio/opus"},

@@ -60,6 +60,7 @@ type Request struct {
 	Whole        bool   // A conversation that is too long is ErrTooLong, and does not lose its oldest messages.
 	Tools        []Tool // What the model may call.
 	Choice       Choice // Whether it may, must or must not.
+	OneCall      bool   // One answer makes no more than one call.
 	Sampling     Sampling
 	MaxTokens    int      // The answer is cut there. 0 means the model's own limit.
 	Stop         []string // The answer ends before any of these.

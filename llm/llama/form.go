@@ -47,7 +47,7 @@ func requestGrammar(r llm.Request, style toolcall.Style) (string, error) {
 	case len(r.Tools) == 0:
 		return formGrammar(r.Format)
 	case r.Format.Grammar == "":
-		return toolcall.Grammar(style, r.Tools, r.Choice, anyObject(r.Format.Schema))
+		return toolcall.Grammar(style, r.Tools, r.Choice, r.OneCall, anyObject(r.Format.Schema))
 	case r.Choice == llm.ChoiceNone:
 		return formGrammar(r.Format)
 	}

@@ -34,7 +34,7 @@ func TestGrammarAgreesWithLlama(t *testing.T) {
 			"letters": {`["a", "bcd", "é€😀x"]`},
 		}[name]
 	}
-	tools, err := toolcall.Grammar(toolcall.Hermes, []llm.Tool{weather}, llm.ChoiceAuto, nil)
+	tools, err := toolcall.Grammar(toolcall.Hermes, []llm.Tool{weather}, llm.ChoiceAuto, false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

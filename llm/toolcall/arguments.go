@@ -36,6 +36,6 @@ func CheckSchemas(tools []llm.Tool) error {
 	if len(tools) == 0 {
 		return nil
 	}
-	_, err := Grammar(Hermes, tools, llm.ChoiceAuto, nil)
+	_, err := Grammar(Hermes, tools, llm.ChoiceAuto, false, nil)
 	return err
 }

@@ -44,9 +44,9 @@ func Check(tools []llm.Tool, choice llm.Choice) error {
 }
 
 // Grammar is the grammar in GBNF that holds an answer to a style and a choice of tools, which have passed Check. Arguments keep
-// to their schemas. An answer that need not be a call is a text without one, or keeps to the schema answer if that is not
-// empty. Its errors are llm.ErrFormat.
-func Grammar(style Style, tools []llm.Tool, choice llm.Choice, answer json.RawMessage) (string, error) {
+// to their schemas. There is one call at most if one is set, or else several may be made. An answer that need not be a call is a text
+// without one, or keeps to the schema answer if that is not empty. Its errors are llm.ErrFormat.
+func Grammar(style Style, tools []llm.Tool, choice llm.Choice, one bool, answer json.RawMessage) (string, error) {
 	g := schema.Grammar{Tight: true}
 	if choice != llm.ChoiceNone {
 		var names []string
@@ -72,7 +72,7 @@ func Grammar(style Style, tools []llm.Tool, choice llm.Choice, answer json.RawMe
 		}
 		g.Rule("call", strings.Join(names, " | "))
 		more := maxCalls - 1
-		if choice != llm.ChoiceAuto && choice != llm.ChoiceRequired {
+		if one || choice != llm.ChoiceAuto && choice != llm.ChoiceRequired {
 			more = 0
 		}
 		// What follows the sign that opens a call, and all of it.

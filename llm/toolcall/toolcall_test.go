@@ -175,19 +175,20 @@ func TestGrammar(t *testing.T) {
 		"auto": {Hermes, llm.ChoiceAuto, "", []string{"", "Hello.", "a <b> <tool> <<tool_cal", call(paris), "So.\n" + call(bye), call(paris) + "\n" + call(bye), "<" + call(bye)},
 			[]string{call(`{"name": "other", "arguments": {}}`), call(`{"name": "get_weather", "arguments": {}}`), call(`{"name": "get_weather", "arguments": {"city": "Paris", "days": 8}}`),
 				call(`{"name":"hang_up","arguments":{}}`), "<tool_call>", call(bye) + " So.", "a<tool_<tool_call>x", strings.Repeat(call(bye)+"\n", 8) + call(bye)}},
-		"none":              {Hermes, llm.ChoiceNone, "", []string{"", "Hello <tool_call", "<<tool_call"}, []string{"<tool_call>", "a" + call(bye), "<<tool_call>"}},
-		"required":          {Hermes, llm.ChoiceRequired, "", []string{call(paris), call(bye) + "\n" + call(paris)}, []string{"", "Hello.", "So.\n" + call(bye)}},
-		"one":               {Hermes, "hang_up", "", []string{call(bye)}, []string{call(paris), call(bye) + "\n" + call(bye), ""}},
-		"auto and a form":   {Hermes, llm.ChoiceAuto, `{"enum": ["a", "b"]}`, []string{`"a"`, call(bye)}, []string{"a", `"c"`, ""}},
-		"none and a form":   {Hermes, llm.ChoiceNone, `{"enum": ["a", "b"]}`, []string{`"a"`}, []string{call(bye)}},
-		"Llama":             {Llama, llm.ChoiceAuto, "", []string{"", "Hi {x}.", "\n Hi.", llama(paris)}, []string{"{", " {x}", paris, llama(bye) + "; " + llama(bye)}},
-		"Llama, none":       {Llama, llm.ChoiceNone, "", []string{"Hi {x}."}, []string{llama(bye)}},
-		"Llama, required":   {Llama, llm.ChoiceRequired, "", []string{llama(bye)}, []string{"Hi.", ""}},
-		"Mistral":           {Mistral, llm.ChoiceAuto, "", []string{"Hi [1].", "[TOOL_CALLS][" + paris + ", " + bye + "]", `a [TOOL_CALLS][{"name": "hang_up", "arguments": {}, "id": "abcdefgh1"}]`}, []string{"[TOOL_CALLS][]", "[TOOL_CALLS]" + bye}},
-		"Mistral, required": {Mistral, llm.ChoiceRequired, "", []string{"[TOOL_CALLS][" + bye + "]"}, []string{"Hi.", "[" + bye + "]"}},
+		"none":               {Hermes, llm.ChoiceNone, "", []string{"", "Hello <tool_call", "<<tool_call"}, []string{"<tool_call>", "a" + call(bye), "<<tool_call>"}},
+		"required":           {Hermes, llm.ChoiceRequired, "", []string{call(paris), call(bye) + "\n" + call(paris)}, []string{"", "Hello.", "So.\n" + call(bye)}},
+		"required, one call": {Hermes, llm.ChoiceRequired, "", []string{call(paris), call(bye)}, []string{"", call(bye) + "\n" + call(paris)}},
+		"one":                {Hermes, "hang_up", "", []string{call(bye)}, []string{call(paris), call(bye) + "\n" + call(bye), ""}},
+		"auto and a form":    {Hermes, llm.ChoiceAuto, `{"enum": ["a", "b"]}`, []string{`"a"`, call(bye)}, []string{"a", `"c"`, ""}},
+		"none and a form":    {Hermes, llm.ChoiceNone, `{"enum": ["a", "b"]}`, []string{`"a"`}, []string{call(bye)}},
+		"Llama":              {Llama, llm.ChoiceAuto, "", []string{"", "Hi {x}.", "\n Hi.", llama(paris)}, []string{"{", " {x}", paris, llama(bye) + "; " + llama(bye)}},
+		"Llama, none":        {Llama, llm.ChoiceNone, "", []string{"Hi {x}."}, []string{llama(bye)}},
+		"Llama, required":    {Llama, llm.ChoiceRequired, "", []string{llama(bye)}, []string{"Hi.", ""}},
+		"Mistral":            {Mistral, llm.ChoiceAuto, "", []string{"Hi [1].", "[TOOL_CALLS][" + paris + ", " + bye + "]", `a [TOOL_CALLS][{"name": "hang_up", "arguments": {}, "id": "abcdefgh1"}]`}, []string{"[TOOL_CALLS][]", "[TOOL_CALLS]" + bye}},
+		"Mistral, required":  {Mistral, llm.ChoiceRequired, "", []string{"[TOOL_CALLS][" + bye + "]"}, []string{"Hi.", "[" + bye + "]"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			text, err := Grammar(test.style, tools, test.choice, json.RawMessage(test.answer))
+			text, err := Grammar(test.style, tools, test.choice, strings.HasSuffix(name, "one call"), json.RawMessage(test.answer))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -244,7 +245,7 @@ func TestRefuses(t *testing.T) {
 	} {
 		err := Check(test.tools, test.choice)
 		if err == nil {
-			_, err = Grammar(Hermes, test.tools, test.choice, nil)
+			_, err = Grammar(Hermes, test.tools, test.choice, false, nil)
 		}
 		if !errors.Is(err, llm.ErrFormat) || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: err = %v, should say %q", name, err, test.says)

@@ -273,6 +273,27 @@ static int ear_decode(struct whisper_context *ctx, ear *e, const whisper_token *
 	return 0;
 }
 
+// ear_ends feeds a text of n_text tokens behind n others that ask for times, and leaves, for each of its tokens, the logarithms of how
+// likely it ends at each of so many steps, among these.
+static int ear_ends(struct whisper_context *ctx, ear *e, const whisper_token *tokens, int n, int n_text, int steps, float *out, int threads) {
+	int rc = ear_feed(ctx, e, tokens, n + n_text, 0, threads);
+	if (rc != 0) return rc;
+	const int from = whisper_token_beg(ctx);
+	if (steps > e->n_vocab - from) return -101;
+#ifndef __linux__
+	return -102; // Only the last row is there.
+#endif
+	for (int i = 0; i < n_text; i++) {
+		const float *row = e->rows + (size_t)(n + i) * e->n_vocab + from;
+		float top = row[0];
+		for (int k = 1; k < steps; k++) if (row[k] > top) top = row[k];
+		double sum = 0;
+		for (int k = 0; k < steps; k++) sum += expf(row[k] - top);
+		for (int k = 0; k < steps; k++) out[(size_t)i * steps + k] = row[k] - top - (float)log(sum);
+	}
+	return 0;
+}
+
 static void log_install(void) { whisper_log_set(log_keep, NULL); }
 
 static struct whisper_context *ear_load(const char *path) {

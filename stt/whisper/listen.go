@@ -1,6 +1,7 @@
 package whisper
 
 import (
+	"errors"
 	"math"
 	"strings"
 
@@ -44,6 +45,7 @@ type request struct {
 	weights  []float32 // For each position, the logarithm of how many it stands for.
 	tokens   int       // Where to stop, ended or not.
 	language string    // Empty to find out.
+	english  bool      // The text is to be English, whatever the language.
 	prompt   string
 	draft    []int32 // Tokens that the text may turn out to be. They change nothing but the time that it takes.
 }
@@ -86,14 +88,36 @@ type listener struct {
 	sound   *spectrum // Of the speech, as far as it is known.
 }
 
-// part hears what one window can hold. It begins with a window that fits; when the model goes in circles or does not come
-// to an end in it, a wider window is the second try and the whole one the third, except for brief speech, of which the first turn is taken. draft
-// is what the text may be.
+// part hears what one window can hold. draft is what the text may be.
 func (l *listener) part(samples []float32, o stt.Options, draft []int32) (saying, error) {
-	if silent(samples) {
-		return saying{language: o.Language}, nil
+	_, h, err := l.settle(samples, request{language: o.Language, prompt: o.Prompt, draft: draft})
+	if errors.Is(err, errCrowded) {
+		return l.halves(samples, o)
 	}
-	r := request{window: l.fit(len(samples)), tokens: tokenLimit(len(samples)), language: o.Language, prompt: o.Prompt, draft: draft}
+	if err != nil {
+		return saying{}, err
+	}
+	s := saying{language: h.language}
+	if h.speech() {
+		s.text, s.closed = words(h.tokens), h.closed
+		for _, t := range h.tokens {
+			s.tokens = append(s.tokens, t.id)
+		}
+	}
+	return s, nil
+}
+
+// errCrowded reports more words than one decode may have.
+var errCrowded = errors.New("too many words")
+
+// settle hears what one window can hold, as r asks. It begins with a window that fits; when the model goes in circles or does not come
+// to an end in it, a wider window is the second try and the whole one the third, except for brief speech, of which the first turn is taken.
+// It returns what was asked of the ear last, and what that brought.
+func (l *listener) settle(samples []float32, r request) (request, heard, error) {
+	if silent(samples) {
+		return r, heard{language: r.language}, nil
+	}
+	r.window, r.tokens = l.fit(len(samples)), tokenLimit(len(samples))
 	h, err := l.decode(samples, r)
 	for err == nil && h.astray() && r.window < FullWindow && !(h.period > 0 && len(samples) < brief) {
 		if r.window == l.fit(len(samples)) {
@@ -105,20 +129,13 @@ func (l *listener) part(samples []float32, o stt.Options, draft []int32) (saying
 	}
 	switch {
 	case err != nil:
-		return saying{}, err
+		return r, heard{}, err
 	case h.period > 0:
 		h.tokens = h.tokens[:unlooped(h.tokens, h.period)]
 	case !h.ended && len(samples) > 10*audio.SpeechRate:
-		return l.halves(samples, o)
+		return r, heard{}, errCrowded
 	}
-	s := saying{language: h.language}
-	if h.speech() {
-		s.text, s.closed = words(h.tokens), h.closed
-		for _, t := range h.tokens {
-			s.tokens = append(s.tokens, t.id)
-		}
-	}
-	return s, nil
+	return r, h, nil
 }
 
 // decode hears samples once.

@@ -65,6 +65,9 @@ func (m *model) knows(language string) bool {
 	return ok
 }
 
+// translates reports whether the model can write in English what is said in other languages.
+func (m *model) translates() bool { return len(m.languages) > 1 }
+
 func (m *model) native() *C.struct_whisper_context {
 	return (*C.struct_whisper_context)(unsafe.Pointer(m.ctx))
 }
@@ -116,13 +119,8 @@ func (e *ear) decode(r request) (heard, error) {
 // write finds the text of what was encoded.
 func (e *ear) write(r request) (heard, error) {
 	ctx, threads := e.m.native(), C.int(r.threads)
-	tokens := make([]C.whisper_token, 0, 512)
-	if r.prompt != "" {
-		tokens = append(tokens, C.whisper_token_prev(ctx))
-		tokens = append(tokens, e.m.tokens(r.prompt)...)
-	}
-	sot, past := len(tokens), 0
-	tokens = append(tokens, C.whisper_token_sot(ctx))
+	tokens, sot, past := e.opening(r), 0, 0
+	sot = len(tokens) - 1
 	language := r.language
 	if len(e.m.languages) > 1 {
 		if language == "" {
@@ -136,7 +134,7 @@ func (e *ear) write(r request) (heard, error) {
 		if !ok {
 			return heard{}, fmt.Errorf("%w: %q", ErrLanguage, language)
 		}
-		tokens = append(tokens, C.whisper_token_lang(ctx, C.int(id)), C.whisper_token_transcribe(ctx))
+		tokens = append(tokens, C.whisper_token_lang(ctx, C.int(id)), e.m.task(r.english))
 	} else if language = "en"; r.language != "" && r.language != language {
 		return heard{}, fmt.Errorf("%w: %q", ErrLanguage, r.language)
 	}
@@ -161,6 +159,49 @@ func (e *ear) write(r request) (heard, error) {
 		h.closed = float32(e.c.closed[last+1])
 	}
 	return h, nil
+}
+
+// opening returns what stands before a text: the prompt, and the token that starts a transcript.
+func (e *ear) opening(r request) []C.whisper_token {
+	ctx := e.m.native()
+	tokens := make([]C.whisper_token, 0, 512)
+	if r.prompt != "" {
+		tokens = append(tokens, C.whisper_token_prev(ctx))
+		tokens = append(tokens, e.m.tokens(r.prompt)...)
+	}
+	return append(tokens, C.whisper_token_sot(ctx))
+}
+
+// task returns the token that says what is to be written.
+func (m *model) task(english bool) C.whisper_token {
+	if english {
+		return C.whisper_token_translate(m.native())
+	}
+	return C.whisper_token_transcribe(m.native())
+}
+
+// ends finds where in the sound of the last decode each of its tokens ends: by the logarithm of the probability, among steps of 20 ms from
+// its beginning on, that what is said up to a token and with it ends there. There are steps values for each token.
+func (e *ear) ends(r request, h heard, steps int) ([]float32, error) {
+	ctx := e.m.native()
+	tokens := e.opening(r)
+	if id, ok := e.m.languages[h.language]; ok && len(e.m.languages) > 1 {
+		tokens = append(tokens, C.whisper_token_lang(ctx, C.int(id)), e.m.task(r.english))
+	}
+	tokens = append(tokens, C.whisper_token_beg(ctx)) // it begins with the sound
+	n := len(tokens)
+	for _, t := range h.tokens {
+		tokens = append(tokens, C.whisper_token(t.id))
+	}
+	out := make([]float32, len(h.tokens)*steps)
+	if len(out) == 0 {
+		return nil, nil
+	}
+	rc := C.ear_ends(ctx, e.c, unsafe.SliceData(tokens), C.int(n), C.int(len(h.tokens)), C.int(steps), (*C.float)(unsafe.SliceData(out)), C.int(r.threads))
+	if rc != 0 || e.stopped() {
+		return nil, e.failed("place words", int(rc))
+	}
+	return out, nil
 }
 
 // tokens returns the tokens of a prompt, the last of them if there are more than whisper takes.

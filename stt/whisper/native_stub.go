@@ -14,6 +14,8 @@ func (*model) free() {}
 
 func (*model) knows(string) bool { return false }
 
+func (*model) translates() bool { return false }
+
 func (*model) newEar() (*ear, string, error) { return nil, "", ErrUnavailable }
 
 // ear stands for the native one in a binary without cgo; none is ever made.
@@ -26,5 +28,7 @@ func (*ear) stop() {}
 func (*ear) ready() {}
 
 func (*ear) decode(request) (heard, error) { return heard{}, ErrUnavailable }
+
+func (*ear) ends(request, heard, int) ([]float32, error) { return nil, ErrUnavailable }
 
 func takeLog() string { return "" }

@@ -1,0 +1,64 @@
+package rest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+)
+
+// readJSON reads a request's body into v.
+func (s *Server) readJSON(x *exchange, v any) error {
+	b, err := io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, s.Limits.Body))
+	if err != nil {
+		return unread(err, s.Limits.Body)
+	}
+	return decodeJSON(b, v)
+}
+
+// unread says why a body could not be read.
+func unread(err error, most int64) error {
+	if _, long := errors.AsType[*http.MaxBytesError](err); long {
+		return &Problem{Status: http.StatusRequestEntityTooLarge, Code: "request_too_large",
+			Message: fmt.Sprintf("The request is too long: it may have %d bytes here.", most)}
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return &Problem{Status: http.StatusRequestTimeout, Code: "request_timeout", Message: "The request took too long to come."}
+	}
+	return &Problem{Status: http.StatusBadRequest, Code: "incomplete_request", Message: fmt.Sprintf("The request cannot be read: %v.", err)}
+}
+
+// decodeJSON reads one JSON object. Fields that v does not have are left out.
+func decodeJSON(b []byte, v any) error {
+	if len(bytes.TrimSpace(b)) == 0 {
+		return &Problem{Status: http.StatusBadRequest, Code: "invalid_json", Message: "The request is empty: send a JSON object."}
+	}
+	err := json.Unmarshal(b, v)
+	if err == nil && bytes.TrimSpace(b)[0] != '{' {
+		err = errors.New("it is no object")
+	}
+	return misread(err)
+}
+
+// misread turns an error of decoding JSON into a *Problem; nil stays nil.
+func misread(err error) error {
+	if err == nil {
+		return nil
+	}
+	if p, ok := errors.AsType[*Problem](err); ok {
+		return p
+	}
+	if t, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && t.Field != "" {
+		return wrong(t.Field, "%s is a JSON %s, which it cannot be.", t.Field, t.Value)
+	}
+	return &Problem{Status: http.StatusBadRequest, Code: "invalid_json", Message: fmt.Sprintf("The request is no JSON object: %v.", err)}
+}
+
+// isNull reports whether a field is missing or null.
+func isNull(raw json.RawMessage) bool {
+	t := bytes.TrimSpace(raw)
+	return len(t) == 0 || string(t) == "null"
+}
