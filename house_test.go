@@ -74,8 +74,8 @@ var house = map[string][]string{
 	"native/onnx/onnxtest": {"native/nativetest", "native/onnx"},
 
 	"cmd/riposte": {
-		"audio", "audio/opus", "audio/silero", "audio/smartturn", "bench", "bench/stub", "budget", "budget/trace", "budget/trace/export", "budget/trace/metrics", "budget/trace/object", "budget/trace/otel",
-		"budget/trace/store", "caller", "caller/lossy", "llm", "llm/llama", "native", "native/console", "native/onnx", "pipeline", "scenario/live", "stt", "stt/whisper", "transport", "transport/realtime", "transport/webrtc", "tts", "tts/piper", "web", "web/talk", "web/traces",
+		"audio", "audio/lame", "audio/opus", "audio/silero", "audio/smartturn", "bench", "bench/stub", "budget", "budget/trace", "budget/trace/export", "budget/trace/metrics", "budget/trace/object", "budget/trace/otel",
+		"budget/trace/store", "caller", "caller/lossy", "llm", "llm/llama", "native", "native/console", "native/onnx", "pipeline", "rest", "scenario/live", "stt", "stt/whisper", "transport", "transport/realtime", "transport/webrtc", "tts", "tts/piper", "web", "web/talk", "web/traces",
 	},
 }
 

@@ -103,7 +103,8 @@ func DebianPackages(gpu GPU) []DebianPackage {
 		{"libgomp1", "GPL-3.0 with the runtime exception", "the threads of whisper.cpp and llama.cpp"},
 		{"libffi8", "MIT", "calling llama.cpp without C"},
 		{"libspeexdsp1", "BSD-3-Clause", "changing sample rates"},
-		{"libopus0", "BSD-3-Clause", "the sound of calls over WebRTC"},
+		{"libopus0", "BSD-3-Clause", "the sound of calls over WebRTC, and speech as Opus"},
+		{"libmp3lame0", "LGPL-2.0-or-later", "speech as MP3"},
 		{"libespeak-ng1", "GPL-3.0", "turning text into phonemes for Piper"},
 		{"espeak-ng-data", "GPL-3.0", "the rules and dictionaries of espeak-ng"},
 	}

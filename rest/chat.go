@@ -16,7 +16,7 @@ func (s *Server) chat(x *exchange) error {
 	if err := s.readJSON(x, &q); err != nil {
 		return err
 	}
-	route, set, err := s.find(q.Model, s.Models.LLM)
+	route, set, err := s.find(x, q.Model, s.Models.LLM)
 	if err != nil {
 		return err
 	}

@@ -7,18 +7,23 @@ import (
 	"strings"
 )
 
-// find returns the route that a model's name means, of an engine that has a name of its own. The error says which names there are.
-func (s *Server) find(name, own string) (route string, set Route, err error) {
+// find returns the route that answers a request for a model, of an engine that has a name of its own: that of the address, or the one
+// whose name is asked for in place of a model's. The error says which names there are.
+func (s *Server) find(x *exchange, name, own string) (route string, set Route, err error) {
 	if name == "" {
 		return "", Route{}, missing("model")
 	}
-	if r, ok := s.Routes[name]; ok {
-		return name, r, nil
+	byName, isRoute := s.Routes[name]
+	if !isRoute && name != own && !slices.Contains(s.Models.Aliases, name) && !slices.Contains(s.Models.Aliases, "*") {
+		return "", Route{}, s.unknownModel(name)
 	}
-	if name == own || slices.Contains(s.Models.Aliases, name) || slices.Contains(s.Models.Aliases, "*") {
-		return "", s.Default, nil
+	if r, ok := s.Routes[x.route]; ok {
+		return x.route, r, nil
 	}
-	return "", Route{}, s.unknownModel(name)
+	if isRoute {
+		return name, byName, nil
+	}
+	return "", s.Default, nil
 }
 
 func (s *Server) unknownModel(name string) error {

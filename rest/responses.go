@@ -14,7 +14,7 @@ func (s *Server) respond(x *exchange) error {
 	if err := s.readJSON(x, &q); err != nil {
 		return err
 	}
-	route, set, err := s.find(q.Model, s.Models.LLM)
+	route, set, err := s.find(x, q.Model, s.Models.LLM)
 	if err != nil {
 		return err
 	}

@@ -18,8 +18,8 @@ import (
 
 // Server answers what is below /v1/ but for /v1/realtime. Set the exported fields, then use Handler.
 type Server struct {
-	// Enter lets in who may ask, or answers the request and returns false.
-	Enter func(w http.ResponseWriter, r *http.Request) bool
+	// Enter lets in who may ask, and returns the route that the address names, or answers the request and returns false.
+	Enter func(w http.ResponseWriter, r *http.Request) (route string, ok bool)
 	// Admit takes a place for a request, or says why there is none: a *Problem.
 	Admit func() (release func(), err error)
 	// Engines returns what answers requests by a route; empty is the default one. It is called only by who has a place.
@@ -129,19 +129,21 @@ type exchange struct {
 	ctx    context.Context // Ends with the client, and when the request has taken too long.
 	conn   *http.ResponseController
 	slow   time.Duration
-	begun  bool // Something of the answer was sent.
-	stream bool // What is sent are events.
+	route  string // That the address names.
+	begun  bool   // Something of the answer was sent.
+	stream bool   // What is sent are events.
 }
 
 // at answers one address, by one method; "" is any.
 func (s *Server) at(method string, answer func(*exchange) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if !s.Enter(w, r) {
+		route, ok := s.Enter(w, r)
+		if !ok {
 			return
 		}
 		ctx, cancel := context.WithTimeoutCause(r.Context(), s.Limits.Time, errTime)
 		defer cancel()
-		x := &exchange{w: w, r: r, ctx: ctx, conn: http.NewResponseController(w), slow: s.Limits.Slow}
+		x := &exchange{w: w, r: r, ctx: ctx, conn: http.NewResponseController(w), slow: s.Limits.Slow, route: route}
 		err := error(&Problem{Status: http.StatusMethodNotAllowed, Code: "method_not_supported",
 			Message: r.Method + " is not what " + r.URL.Path + " answers: send " + method + "."})
 		if method == "" || method == r.Method {

@@ -79,7 +79,7 @@ func (s *Server) speak(x *exchange) error {
 	if err := s.readJSON(x, &q); err != nil {
 		return err
 	}
-	route, set, err := s.find(q.Model, s.Models.TTS)
+	route, set, err := s.find(x, q.Model, s.Models.TTS)
 	if err != nil {
 		return err
 	}

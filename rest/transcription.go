@@ -26,7 +26,7 @@ func (s *Server) write(x *exchange, task string) error {
 	if err != nil {
 		return err
 	}
-	route, set, err := s.find(u.value("model"), s.Models.STT)
+	route, set, err := s.find(x, u.value("model"), s.Models.STT)
 	if err != nil {
 		return err
 	}
@@ -51,9 +51,9 @@ func (s *Server) write(x *exchange, task string) error {
 	for segment, err := range stt.Write(x.ctx, engines.STT, sound, q.Recording) {
 		switch {
 		case errors.Is(err, stt.ErrTranslate):
-			return unsupported("model", "This service cannot translate: %v. Its setting stt.model has to name a multilingual Whisper, such as whisper-base.", err)
+			return unsupported("model", "This service cannot translate: its recogniser %s knows English only. The setting stt.model has to name a multilingual Whisper, such as whisper-base.", s.Models.STT)
 		case errors.Is(err, stt.ErrWords):
-			return unsupported("timestamp_granularities", "This service cannot say when words are said: %v.", err)
+			return unsupported("timestamp_granularities", "The recogniser %s does not know when words are said: ask for segments alone.", s.Models.STT)
 		case err != nil:
 			return err
 		}

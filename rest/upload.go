@@ -30,7 +30,11 @@ func (s *Server) readUpload(x *exchange) (u upload, err error) {
 			Message: "A recording comes in a form: send multipart/form-data with the fields file and model."}
 	}
 	_ = x.conn.SetReadDeadline(time.Now().Add(s.Limits.Sending)) // a recording may take longer than other requests
-	u, err = parseUpload(http.MaxBytesReader(x.w, x.r.Body, s.Limits.Upload+mostForm), params["boundary"], s.Limits.Upload)
+	body := http.MaxBytesReader(x.w, x.r.Body, s.Limits.Upload+mostForm)
+	u, err = parseUpload(body, params["boundary"], s.Limits.Upload)
+	if err == nil {
+		_, err = io.Copy(io.Discard, body) // only behind the end of a request it is noticed when its client leaves
+	}
 	if _, ok := errors.AsType[*Problem](err); err != nil && !ok {
 		err = unread(err, s.Limits.Upload)
 	}

@@ -25,12 +25,13 @@ var (
 	ErrFull     = errors.New("all places are taken")
 )
 
-// Status is the service's state and how many calls it holds. The zero value is Loading. It is safe for use by many
+// Status is the service's state, how many calls it holds, and how many requests it answers beside them. The zero value is Loading. It is safe for use by many
 // goroutines.
 type Status struct {
-	mu    sync.Mutex
-	state State
-	calls int
+	mu       sync.Mutex
+	state    State
+	calls    int
+	requests int
 }
 
 // Set changes the state.
@@ -75,4 +76,34 @@ func (s *Status) Leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls--
+}
+
+// Requests returns how many requests are being answered.
+func (s *Status) Requests() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.requests
+}
+
+// Begin counts a request in, with the errors of Enter.
+func (s *Status) Begin(limit int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.state == Loading:
+		return ErrLoading
+	case s.state == Draining:
+		return ErrDraining
+	case s.requests >= limit:
+		return ErrFull
+	}
+	s.requests++
+	return nil
+}
+
+// End counts a request out.
+func (s *Status) End() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests--
 }

@@ -41,8 +41,11 @@ func TestFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(got) < len(tone)-rate/10 || len(got) > len(tone)+rate/20 {
+		if len(got) < len(tone) || len(got) > len(tone)+rate/20 {
 			t.Errorf("%d samples at %d Hz became %d", len(tone), rate, len(got))
+		}
+		if first := got[:rate/100].Level(); first < tone.Level()-6 {
+			t.Errorf("%d Hz: the tone begins at %.1f dB: its beginning is lost, or late", rate, first)
 		}
 		if level, want := got[rate/4:rate/2].Level(), tone.Level(); math.Abs(level-want) > 1 {
 			t.Errorf("%d Hz: the tone is at %.1f dB, want %.1f dB", rate, level, want)

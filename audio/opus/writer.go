@@ -34,9 +34,15 @@ func (w *Writer) Open() error {
 	var err error
 	if w.file, err = oggwriter.NewWith(w.Out, Clock, 1); err != nil {
 		w.encoder.Close()
+		return err
 	}
-	return err
+	w.held = make(audio.PCM, (preSkip-lookAhead)*w.Rate/Clock)
+	return nil
 }
+
+// preSkip is how much of the beginning a file says that nobody is to hear, in samples of Clock: what a decoder takes to settle. lookAhead
+// of it is what the encoder is late by; the rest is silence before the sound.
+const preSkip, lookAhead = 3840, 312
 
 // Write writes the packets that are complete.
 func (w *Writer) Write(p audio.PCM) error {

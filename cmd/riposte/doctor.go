@@ -16,6 +16,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"riposte/audio"
+	"riposte/audio/lame"
 	"riposte/audio/opus"
 	"riposte/native"
 )
@@ -82,6 +83,7 @@ func (c *doctorCmd) examine(ctx context.Context) func(yield func(finding) bool) 
 			func() finding { return pathFinding("onnx runtime", store.ONNXRuntime) },
 			resamplerFinding,
 			opusFinding,
+			lameFinding,
 			func() finding { return gpuBuilds(store, gpu) },
 			func() finding { return c.gpuDevices(store, gpu) },
 		}
@@ -165,6 +167,13 @@ func opusFinding() finding {
 		return finding{what: "opus", note: true, err: fmt.Errorf("no calls over WebRTC: %w", err)}
 	}
 	return finding{what: "opus", detail: "libopus loads"}
+}
+
+func lameFinding() finding {
+	if err := lame.Check(); err != nil {
+		return finding{what: "lame", note: true, err: fmt.Errorf("no speech as MP3: %w", err)}
+	}
+	return finding{what: "lame", detail: "libmp3lame loads"}
 }
 
 func pathFinding(what string, find func() (string, error)) finding {

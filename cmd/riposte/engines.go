@@ -119,7 +119,7 @@ func (s *settings) speakers(e *engines, log *slog.Logger) (err error) {
 	}
 	conversations := s.LLM.Conversations
 	if conversations == 0 {
-		conversations = s.Calls.Max
+		conversations = s.Calls.Max + min(s.REST.Max, restConversations)
 	}
 	if e.llm, err = s.model(s.LLM.Model, conversations, cores, log); err != nil {
 		return err

@@ -130,8 +130,9 @@ func (s *service) serve(ctx context.Context, listener net.Listener, ready func()
 		s.log.Warn("anybody who reaches this address may call: set keys to ask for one", "listen", listener.Addr().String())
 	}
 	server := &http.Server{
-		Handler: web.WithBodyLimit(s.telling(web.WithTalk(web.WithTraces(
-			web.WithCalls(web.Routes(&s.status, calls), overWebRTC, calls.Issue, calls.Preflight), page), s.talkPage(overWebRTC != nil, page))), requestTimeout),
+		Handler: web.WithBodyLimit(s.telling(web.WithREST(web.WithTalk(web.WithTraces(
+			web.WithCalls(web.Routes(&s.status, calls), overWebRTC, calls.Issue, calls.Preflight), page), s.talkPage(overWebRTC != nil, page)),
+			s.openREST(calls), calls.Preflight)), requestTimeout),
 		BaseContext:       func(net.Listener) context.Context { return held },
 		ReadHeaderTimeout: requestTimeout,
 		IdleTimeout:       time.Minute,

@@ -119,6 +119,8 @@ type settings struct {
 		Turn  string `default:"smart-turn-v3.2" help:"Smart Turn model, which hears whether a turn is over: a name from riposte models, or an .onnx file; empty for none." group:"vad"`
 	} `embed:"" prefix:"vad-"`
 
+	REST restSettings `embed:"" prefix:"rest-"`
+
 	Budget struct {
 		Mode string `default:"enforce" enum:"enforce,observe" help:"enforce acts when a share runs out; observe measures and judges only." group:"budget"`
 
@@ -152,6 +154,7 @@ var settingGroups = []kong.Group{
 	{Key: "calls", Title: "Calls"},
 	{Key: "tls", Title: "TLS, without which browsers give no microphone to pages of other machines"},
 	{Key: "webrtc", Title: "Calls over WebRTC"},
+	{Key: "rest", Title: "Requests over REST, which take what calls leave of the machine"},
 	{Key: "talk", Title: "Talk"},
 	{Key: "stt", Title: "Speech to text (whisper.cpp)"},
 	{Key: "llm", Title: "Model (llama.cpp)"},
@@ -207,7 +210,7 @@ func (s *settings) Validate() error {
 	check(s.LLM.TopP >= 0 && s.LLM.TopP <= 1, "llm-top-p is %v: it must be 0 to 1", s.LLM.TopP)
 	check(s.LLM.MinP >= 0 && s.LLM.MinP < 1, "llm-min-p is %v: it must be 0 to below 1", s.LLM.MinP)
 	check(s.LLM.TopK >= 0 && s.LLM.RepeatPenalty >= 0, "llm-top-k and llm-repeat-penalty must not be negative")
-	errs = append(errs, s.validateGPU(), s.TLS.validate(), s.WebRTC.validate())
+	errs = append(errs, s.validateGPU(), s.TLS.validate(), s.WebRTC.validate(), s.REST.validate())
 	for _, k := range s.Keys {
 		check(len(k) >= leastKey && !strings.HasPrefix(k, "ek_"), "keys holds one of %d characters: a key has at least %d, and does not begin with ek_", len(k), leastKey)
 	}

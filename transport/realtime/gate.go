@@ -44,6 +44,15 @@ func (s *Server) Enter(w http.ResponseWriter, r *http.Request) (Guest, error) {
 	return guest, err
 }
 
+// EnterByKey is Enter for what a client secret is not for: where keys are set it takes one of them.
+func (s *Server) EnterByKey(w http.ResponseWriter, r *http.Request) (Guest, error) {
+	guest, err := s.Enter(w, r)
+	if err == nil && guest.secret && len(s.Keys) > 0 {
+		err = &denial{http.StatusForbidden, "key_needed", "A client secret is for calls alone: this takes one of the service's keys."}
+	}
+	return guest, err
+}
+
 // identify finds out who calls.
 func (s *Server) identify(r *http.Request) (Guest, error) {
 	shown := credential(r)
@@ -104,7 +113,7 @@ func (s *Server) Preflight(w http.ResponseWriter, r *http.Request) {
 		s.Refuse(w, err)
 		return
 	}
-	w.Header().Set("Access-Control-Allow-Methods", "POST")
+	w.Header().Set("Access-Control-Allow-Methods", "GET, POST")
 	if asked := r.Header.Get("Access-Control-Request-Headers"); asked != "" { // clients name themselves in headers of their own, which mean nothing here
 		w.Header().Set("Access-Control-Allow-Headers", asked)
 		w.Header().Add("Vary", "Access-Control-Request-Headers")

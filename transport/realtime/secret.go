@@ -127,10 +127,7 @@ func decodeSecretRequest(b []byte) (q secretRequest, valid time.Duration, err er
 
 // Issue answers POST /v1/realtime/client_secrets.
 func (s *Server) Issue(w http.ResponseWriter, r *http.Request) {
-	guest, err := s.Enter(w, r)
-	if err == nil && guest.secret && len(s.Keys) > 0 {
-		err = &denial{http.StatusForbidden, "key_needed", "A client secret cannot make another one: this takes one of the service's keys."}
-	}
+	guest, err := s.EnterByKey(w, r)
 	if err != nil {
 		s.Refuse(w, err)
 		return

@@ -83,6 +83,9 @@ const (
 // voices are the names that clients of the protocol ask for without having looked. They all mean the service's own voice.
 var voices = []string{"alloy", "ash", "ballad", "cedar", "coral", "echo", "marin", "sage", "shimmer", "verse"}
 
+// Voices returns the names that clients ask for without having looked, of this protocol and of the speech endpoint.
+func Voices() []string { return append(slices.Clone(voices), "fable", "nova", "onyx") }
+
 // newSession returns the session that a call begins with.
 func newSession(id, model, voice string, s transport.Settings) session {
 	out := session{

@@ -71,7 +71,9 @@ func (e *Engine) Speak(ctx context.Context, text string, o tts.Options) iter.Seq
 			return yield(pcm, err)
 		}) {
 			words.rest()
-			e.spoken.put(r)
+			if o.Urgency.Class != budget.Background { // what callers hear is kept, and not what others have read to them
+				e.spoken.put(r)
+			}
 		}
 	}
 }
