@@ -66,6 +66,13 @@ func (h *history) ran(it transport.Item) {
 	}
 }
 
+// knows reports whether there is a call of an ID.
+func (h *history) knows(id string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.callOf(id) != nil
+}
+
 // callOf returns the call of an ID, nil if there is none.
 func (h *history) callOf(id string) *call {
 	for _, e := range h.items {

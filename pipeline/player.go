@@ -124,6 +124,9 @@ func (p *player) call(ctx context.Context, c called) error {
 			return err
 		}
 	}
+	if p.history.knows(c.call.ID) {
+		c.call.ID = newID("call") // some models count anew in each answer
+	}
 	it := transport.Item{ID: newID("item"), Role: llm.Assistant, Call: &c.call, After: p.item, Server: c.server}
 	previous, err := p.history.addOf(t.answer.ID, c.step, it)
 	if err != nil {

@@ -30,7 +30,7 @@ func loadConfig(r io.Reader) (kong.Resolver, error) {
 	if err := yaml.Unmarshal(b, &root); err != nil {
 		return nil, fmt.Errorf("config file: %w", err)
 	}
-	c := config{path: "config file", values: map[string]entry{}}
+	c := config{path: "config file", text: string(b), values: map[string]entry{}}
 	if f, ok := r.(*os.File); ok {
 		c.path = f.Name()
 	}
@@ -43,6 +43,7 @@ func loadConfig(r io.Reader) (kong.Resolver, error) {
 // config is a config file's settings, by flag name.
 type config struct {
 	path   string
+	text   string // All of it.
 	values map[string]entry
 }
 
@@ -65,6 +66,10 @@ func (c config) collect(prefix string, n *yaml.Node) error {
 		if _, twice := c.values[name]; twice {
 			return fmt.Errorf("%s:%d: %s is set twice", c.path, key.Line, name)
 		}
+		if name == toolsSection {
+			c.values[name] = entry{c.section(n, i), key.Line, false}
+			continue
+		}
 		switch value.Kind {
 		case yaml.MappingNode:
 			if err := c.collect(name+"-", value); err != nil {
@@ -81,6 +86,25 @@ func (c config) collect(prefix string, n *yaml.Node) error {
 		}
 	}
 	return nil
+}
+
+// toolsSection is the one section that is a setting as it stands, and no keys of settings.
+const toolsSection = "tools"
+
+// section returns the text of a value in a mapping, at its place in a text without anything else, so that lines keep their numbers.
+func (c config) section(n *yaml.Node, i int) string {
+	value := n.Content[i+1]
+	lines := strings.Split(c.text, "\n")
+	end := len(lines)
+	if i+2 < len(n.Content) {
+		end = n.Content[i+2].Line - 1
+	}
+	from := value.Line - 1
+	if from >= end || value.Column < 1 || value.Column-1 > len(lines[from]) {
+		return value.Value
+	}
+	first := strings.Repeat(" ", value.Column-1) + lines[from][value.Column-1:]
+	return strings.Repeat("\n", from) + strings.Join(append([]string{first}, lines[from+1:end]...), "\n")
 }
 
 func orFile(section string) string {
@@ -212,7 +236,7 @@ func marshal(v any) ([]byte, error) {
 	if err := n.Encode(v); err != nil {
 		return nil, err
 	}
-	if n.Kind == yaml.SequenceNode {
+	if n.Kind == yaml.SequenceNode || n.Kind == yaml.MappingNode {
 		n.Style = yaml.FlowStyle
 	}
 	return yaml.Marshal(&n)

@@ -76,6 +76,7 @@ func (c *doctorCmd) examine(ctx context.Context) func(yield func(finding) bool) 
 			cpuFinding,
 			func() finding { return portFinding(c.Listen) },
 			func() finding { return routesFinding(&c.settings) },
+			func() finding { return toolsFinding(ctx, &c.settings) },
 			func() finding { return pathFinding("whisper.cpp", store.Whisper) },
 			func() finding {
 				return pathFinding("llama.cpp", func() (string, error) { return store.LlamaDir(gpu) })

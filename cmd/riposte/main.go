@@ -24,6 +24,7 @@ type commands struct {
 	Call    CallCmd          `cmd:"" help:"Call a running service with sound files, as if someone were talking."`
 	Trace   traceCmd         `cmd:"" help:"Show where the time of calls and turns went that the service has kept."`
 	Bench   benchCmd         `cmd:"" help:"Measure a service."`
+	Tools   toolsCmd         `cmd:"" help:"List the tools that the service runs for the model, and call one by hand."`
 	Models  modelsCmd        `cmd:"" help:"List, fetch and check models."`
 	Doctor  doctorCmd        `cmd:"" help:"Check everything that the service needs on this machine."`
 	Config  configCmd        `cmd:"" help:"Print every setting with what it means and its value, as a config file."`

@@ -29,7 +29,7 @@ var routeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 // perCall are the settings outside of the sections talk and budget that may differ from call to call. All others belong to an
 // engine, which all calls share, or to the service.
 var perCall = []string{
-	"llm-max-tokens", "llm-temperature", "llm-top-p", "llm-top-k", "llm-min-p", "llm-repeat-penalty", "llm-seed", "stt-language", "tts-speed",
+	"llm-max-tokens", "llm-temperature", "llm-top-p", "llm-top-k", "llm-min-p", "llm-repeat-penalty", "llm-seed", "stt-language", "tts-speed", "tools",
 }
 
 // openRoutes reads the files of all routes. The error names each setting that is wrong, with its file and line.
@@ -164,7 +164,7 @@ func (s *service) toLearn() (texts []string) {
 		routes = append(routes, s.routes[name].settings)
 	}
 	for _, r := range routes {
-		for _, text := range append(lines(r.Talk.Openers), r.Talk.Apology) {
+		for _, text := range slices.Concat(lines(r.Talk.Openers), []string{r.Talk.Apology}, lines(r.Talk.Waiting)) {
 			if !slices.Contains(texts, text) {
 				texts = append(texts, text)
 			}

@@ -59,6 +59,7 @@ type service struct {
 	telemetry telemetry
 	queues    queues
 	routes    map[string]*route // By their names, the default one included.
+	tools     toolbox
 	admission budget.Admission
 	status    web.Status
 	drain     chan struct{}
@@ -142,6 +143,11 @@ func (s *service) serve(ctx context.Context, listener net.Listener, ready func()
 	go func() { failed <- server.Serve(secured) }()
 	defer server.Close()
 
+	closeTools, err := s.openTools(ctx)
+	if err != nil {
+		return err
+	}
+	defer closeTools()
 	s.log.Info("loading", "listen", listener.Addr().String(), "version", version)
 	began := time.Now()
 	if s.engines, err = openEngines(ctx, s.settings, s.stubs, s.log); err != nil {
@@ -253,6 +259,7 @@ func (s *service) hold(ctx context.Context, call transport.Call, settings transp
 		Greeting: pipeline.Greeting{Text: set.Talk.Greeting, Firm: set.Talk.Firm},
 		Silence:  pipeline.Silence{After: set.Talk.Idle, Prompts: lines(set.Talk.Prompts)},
 		Openers:  lines(set.Talk.Openers), Phrases: s.phrases,
+		Tools: s.tools.of(name), Waiting: pipeline.Waiting{After: set.Talk.Patience, Phrases: lines(set.Talk.Waiting)},
 		Drain: s.drain, Log: s.log, Strain: s.admission.Strain, Record: s.settings.Trace.Record, Queues: s.queues.calls,
 		Trace: func(t trace.Turn) {
 			s.admission.TurnEnded(t.Report, s.status.Calls())

@@ -41,6 +41,10 @@ func TestMain(m *testing.M) {
 		main()
 		os.Exit(0)
 	}
+	if os.Getenv(beClerk) != "" {
+		serveClerk()
+		return
+	}
 	code := m.Run()
 	if shared.stop != nil {
 		if err := shared.stop(); err != nil {

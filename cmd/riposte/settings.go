@@ -26,13 +26,14 @@ import (
 type settings struct {
 	ConfigFile kong.ConfigFlag `name:"config" placeholder:"FILE" help:"Read settings from this file as well."`
 
-	Listen  string   `default:"127.0.0.1:8080" help:"Address to serve on. Only this machine can reach the default." group:"service"`
-	Origins []string `placeholder:"ORIGIN" help:"Web pages of these origins may connect, besides our own; * is any." group:"service"`
-	Keys    []string `placeholder:"KEY" help:"Keys of which callers have to show one, as Authorization: Bearer KEY, or a client secret that one of them got. Empty asks for none: then anybody may call who reaches the service." group:"service"`
-	Routes  []string `placeholder:"NAME=FILE" help:"Routes: names by which calls ask for settings of their own (?route=NAME, or ?model=NAME), each with a file of them, like a config file but only with what may differ from call to call: talk, budget, and of llm, stt and tts what is no engine's." group:"service"`
-	Cores   int      `default:"0" help:"Cores that the engines share; 0 is all. What else the service does takes a few percent of one." group:"service"`
-	Ahead   float64  `default:"0.5" help:"Part of the cores' time that work on answers may take that may turn out not to be wanted, over some ten seconds: 0 to 1." group:"service"`
-	Cache   string   `placeholder:"DIR" help:"Folder of native libraries and models. Empty means $XDG_CACHE_HOME/riposte or ~/.cache/riposte." group:"service"`
+	Listen  string       `default:"127.0.0.1:8080" help:"Address to serve on. Only this machine can reach the default." group:"service"`
+	Origins []string     `placeholder:"ORIGIN" help:"Web pages of these origins may connect, besides our own; * is any." group:"service"`
+	Keys    []string     `placeholder:"KEY" help:"Keys of which callers have to show one, as Authorization: Bearer KEY, or a client secret that one of them got. Empty asks for none: then anybody may call who reaches the service." group:"service"`
+	Routes  []string     `placeholder:"NAME=FILE" help:"Routes: names by which calls ask for settings of their own (?route=NAME, or ?model=NAME), each with a file of them, like a config file but only with what may differ from call to call: talk, budget, and of llm, stt and tts what is no engine's." group:"service"`
+	Cores   int          `default:"0" help:"Cores that the engines share; 0 is all. What else the service does takes a few percent of one." group:"service"`
+	Ahead   float64      `default:"0.5" help:"Part of the cores' time that work on answers may take that may turn out not to be wanted, over some ten seconds: 0 to 1." group:"service"`
+	Tools   toolSettings `default:"{}" placeholder:"YAML" help:"What the model may call and the service runs: http (requests), mcp (MCP servers) and hosts (whose MCP servers clients may name). A section of the config file, or of a route's; docs/tools.md has all of it." group:"service"`
+	Cache   string       `placeholder:"DIR" help:"Folder of native libraries and models. Empty means $XDG_CACHE_HOME/riposte or ~/.cache/riposte." group:"service"`
 
 	Log struct {
 		Level  slog.Level `default:"INFO" help:"Least level that is logged: DEBUG, INFO, WARN or ERROR." group:"service"`
@@ -72,6 +73,8 @@ type settings struct {
 		Eagerness    string        `default:"medium" enum:"low,medium,high" help:"How soon a turn is taken to be over where that is not clear: low, medium or high." group:"talk"`
 		Guesses      int           `default:"3" help:"Answers that may be begun for one turn while it is not certain that it is over; 0 for none." group:"talk"`
 		Steps        int           `default:"8" help:"Answers in a row that may call tools before the caller says something again: the next one has to do without; 0 lets none call any." group:"talk"`
+		Waiting      string        `default:"Still working on it.|It takes a little longer." help:"Said while tools take long, one after the other, separated by |. Empty for silence." group:"talk"`
+		Patience     time.Duration `default:"6s" help:"Silence after which that is said, while tools that the service runs are at work; 0 never says it." group:"talk"`
 		Commit       time.Duration `default:"300ms" help:"Speech over an answer that interrupts it, whatever it says; words do so sooner, a mm-hm later or not at all." group:"talk"`
 		Echo         bool          `default:"true" negatable:"" help:"Tell the agent's own voice from the caller's where a speakerphone sends it back." group:"talk"`
 		Stall        time.Duration `default:"5s" help:"How long an engine may bring nothing at all: then it has failed, and the caller is told." group:"talk"`
@@ -199,6 +202,7 @@ func (s *settings) Validate() error {
 	check(s.Cores >= 0 && s.Cores <= mostThreads, "cores is %d: it must be 0 to %d", s.Cores, mostThreads)
 	check(s.Talk.Guesses >= 0 && s.Talk.Guesses <= 100, "talk-guesses is %d: it must be 0 to 100", s.Talk.Guesses)
 	check(s.Talk.Steps >= 0 && s.Talk.Steps <= 1000, "talk-steps is %d: it must be 0 to 1000", s.Talk.Steps)
+	check(s.Talk.Patience == 0 || s.Talk.Patience >= time.Second, "talk-patience is %v: it must be at least 1s, or 0 for never", s.Talk.Patience)
 	check(s.Talk.Idle >= 0, "talk-idle is %v: it must not be negative", s.Talk.Idle)
 	check(s.TTS.Cache >= 0, "tts-cache is %d: it must not be negative", s.TTS.Cache)
 	check(s.STT.Threads >= 1 && s.STT.Threads <= mostThreads, "stt-threads is %d: it must be 1 to %d", s.STT.Threads, mostThreads)
@@ -218,7 +222,7 @@ func (s *settings) Validate() error {
 	check(s.TTS.Threads >= 1 && s.TTS.Threads <= mostThreads, "tts-threads is %d: it must be 1 to %d", s.TTS.Threads, mostThreads)
 	check(s.Trace.Keep >= 0 && s.Trace.RecordKeep >= 0, "trace-keep and trace-record-keep must not be negative")
 	check(s.Trace.Bytes == 0 || s.Trace.Bytes >= 1<<20, "trace-bytes is %d: it must be at least 1048576, or 0 for no limit", s.Trace.Bytes)
-	errs = append(errs, s.plan().Validate())
+	errs = append(errs, s.plan().Validate(), s.Tools.validate())
 	return errors.Join(errs...)
 }
 

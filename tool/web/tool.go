@@ -23,13 +23,13 @@ import (
 // Request is what a tool asks for, as it is configured.
 type Request struct {
 	Name        string            `yaml:"-"`
-	Description string            `yaml:"description"` // What the model is told of it.
-	Parameters  any               `yaml:"parameters"`  // A JSON schema of an object.
-	Method      string            `yaml:"method"`      // It defaults to GET.
-	URL         string            `yaml:"url"`         // With {name} where an argument goes, in the path or the query.
-	Headers     map[string]string `yaml:"headers"`     // With ${NAME} for a variable of the environment.
-	Timeout     time.Duration     `yaml:"timeout"`     // It defaults to tool.DefaultTimeout.
-	Bytes       int               `yaml:"bytes"`       // How much of the answer the model reads. It defaults to tool.DefaultBytes.
+	Description string            `yaml:"description,omitempty"` // What the model is told of it.
+	Parameters  any               `yaml:"parameters,omitempty"`  // A JSON schema of an object.
+	Method      string            `yaml:"method,omitempty"`      // It defaults to GET.
+	URL         string            `yaml:"url"`                   // With {name} where an argument goes, in the path or the query, and ${NAME} for a variable of the environment.
+	Headers     map[string]string `yaml:"headers,omitempty"`     // With ${NAME} for a variable of the environment.
+	Timeout     time.Duration     `yaml:"timeout,omitempty"`     // It defaults to tool.DefaultTimeout.
+	Bytes       int               `yaml:"bytes,omitempty"`       // How much of the answer the model reads. It defaults to tool.DefaultBytes.
 }
 
 // mostAnswer is how many bytes of an answer are read, at most: what is behind what the model reads is only counted.
@@ -40,7 +40,7 @@ var methods = map[string]bool{
 	http.MethodGet: false, http.MethodDelete: false, http.MethodPost: true, http.MethodPut: true, http.MethodPatch: true,
 }
 
-// Tool makes the tool of a request, whose headers are filled in from the environment by getenv. The error says what to mend.
+// Tool makes the tool of a request, whose address and headers are filled in from the environment by getenv. The error says what to mend.
 func (r Request) Tool(getenv func(string) (string, bool)) (*tool.Tool, error) {
 	parameters, err := json.Marshal(r.Parameters)
 	if err != nil {
@@ -53,7 +53,11 @@ func (r Request) Tool(getenv func(string) (string, bool)) (*tool.Tool, error) {
 	if r.Timeout < 0 || r.Bytes < 0 {
 		return nil, errors.New("timeout and bytes must not be negative")
 	}
-	form, err := parse(r.URL)
+	address, err := tool.Expand(r.URL, getenv)
+	if err != nil {
+		return nil, fmt.Errorf("url: %w", err)
+	}
+	form, err := parse(address)
 	if err != nil {
 		return nil, fmt.Errorf("url: %w", err)
 	}

@@ -52,6 +52,7 @@ func TestRequest(t *testing.T) {
 		{Request{URL: "/weather/{city}?unit={unit}", Parameters: parameters("city", "unit")}, `{"city": "New York", "unit": "C&x=1"}`, "GET /weather/New%20York?unit=C%26x%3D1  "},
 		{Request{URL: "/weather/{city}", Parameters: parameters("city")}, `{"city": "../../admin?x=#y"}`, "GET /weather/..%2F..%2Fadmin%3Fx=%23y  "},
 		{Request{URL: "/list?all=1", Parameters: parameters("page", "tags")}, `{"page": 12345678901234567890, "tags": ["a"]}`, "GET /list?all=1&page=12345678901234567890&tags=%5B%22a%22%5D  "},
+		{Request{URL: "/keyed/{id}?key=${KEY}", Parameters: parameters("id")}, `{"id": 7}`, "GET /keyed/7?key=s3cret  "},
 		{Request{URL: "/orders/{id}", Method: "post", Headers: secret, Parameters: parameters("id", "note")}, `{"id": 7, "note": "now"}`, `POST /orders/7 {"note":"now"} Bearer s3cret`},
 		{Request{URL: "/orders", Method: "PUT", Parameters: parameters()}, `{}`, `PUT /orders {} `},
 	} {

@@ -32,12 +32,13 @@ type Metrics struct {
 	registry *prometheus.Registry
 
 	routes, wires, models, reasons, refusals, acts names
+	tools                                          names
 
-	gap, stages, ears           *prometheus.HistogramVec
-	turns, calls, ends, refused *prometheus.CounterVec
-	events, actions, guesses    *prometheus.CounterVec
-	wasted                      prometheus.Counter
-	tokens, runs, waited, ran   *prometheus.CounterVec
+	gap, stages, ears, toolTimes *prometheus.HistogramVec
+	turns, calls, ends, refused  *prometheus.CounterVec
+	events, actions, guesses     *prometheus.CounterVec
+	wasted                       prometheus.Counter
+	tokens, runs, waited, ran    *prometheus.CounterVec
 }
 
 // Lost is how much was not kept by one that keeps traces.
@@ -61,6 +62,9 @@ var buckets = []float64{.1, .2, .3, .4, .5, .6, .7, .8, .89, 1, 1.2, 1.5, 2, 3, 
 // shares are the same for a stage: they end at the default shares too.
 var shares = []float64{.01, .02, .04, .08, .15, .2, .3, .4, .6, .89, 1.5, 3, 10}
 
+// toolTimes are the same for a tool.
+var toolTimes = []float64{.01, .05, .1, .25, .5, 1, 2, 3, 5, 10, 20, 60}
+
 // Open makes the metrics ready.
 func (m *Metrics) Open() {
 	if m.Plan == (budget.Plan{}) {
@@ -73,6 +77,7 @@ func (m *Metrics) Open() {
 	m.gap = m.histogram("riposte_turn_gap_seconds", "From the last voiced sample of the caller to the first audible one of the answer, of turns that have a verdict.", buckets, "route", "model")
 	m.stages = m.histogram("riposte_stage_duration_seconds", "What a stage took of the gap, of turns that have a verdict.", shares, "stage", "route", "model")
 	m.ears = m.histogram("riposte_mouth_to_ear_seconds", "From the last voiced sample at the caller's microphone to the first audible one of the answer at the caller's ear, as callers' sides measured it.", buckets, "route")
+	m.toolTimes = m.histogram("riposte_tool_duration_seconds", "What calls of tools took that the service ran, by what became of them.", toolTimes, "tool", "outcome")
 	m.turns = m.counter("riposte_turns_total", "Turns, by what became of them and the stage to blame. The verdict none is of what was not answered aloud, and of greetings, prompts and answers to what was written, which are not judged: shares are shares of the others.", "route", "verdict", "blame")
 	m.calls = m.counter("riposte_calls_begun_total", "Calls that were taken.", "route", "wire")
 	m.ends = m.counter("riposte_calls_ended_total", "Calls that ended, by why.", "route", "reason")

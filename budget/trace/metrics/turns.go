@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"slices"
+	"time"
 
 	"riposte/budget"
 	"riposte/budget/trace"
@@ -96,6 +97,11 @@ func (m *Metrics) arrived(t trace.Turn) {
 			m.ears.WithLabelValues(m.routes.of(t.Route)).Observe(e.At.Seconds())
 		}
 	}
+}
+
+// ToolRan counts a call of a tool that the service has run, and what it took.
+func (m *Metrics) ToolRan(tool, outcome string, took time.Duration) {
+	m.toolTimes.WithLabelValues(m.tools.of(tool), outcome).Observe(took.Seconds())
 }
 
 // guessed counts the answers that were begun before a turn was decided: at most one of them is given.

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"riposte/pipeline"
+	"riposte/tool"
+	"riposte/tool/mcp"
+)
+
+// toolbox is what the service runs for calls, by their route. MCP servers that routes have in common there are once.
+type toolbox struct {
+	sets    map[string]*tool.Set
+	servers []*holding
+}
+
+// holding is an MCP server, and the settings that it comes from.
+type holding struct {
+	label string
+	by    mcpSettings
+	*mcp.Server
+}
+
+// open makes the tools of all routes, and opens their MCP servers, side by side. A server that cannot be reached now is dialled again while
+// the service runs, so it is no error.
+func (b *toolbox) open(ctx context.Context, routes map[string]*route, log *slog.Logger, ran func(t *tool.Tool, k tool.Kind, took time.Duration)) error {
+	b.sets = map[string]*tool.Set{}
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(routes)) {
+		set := &tool.Set{Ran: ran}
+		settings := routes[name].Tools
+		requests, err := settings.requests()
+		errs = append(errs, err)
+		set.Sources = append(set.Sources, requests)
+		for _, label := range slices.Sorted(maps.Keys(settings.MCP)) {
+			h, err := b.hold(label, settings.MCP[label])
+			errs = append(errs, err)
+			set.Sources = append(set.Sources, h)
+		}
+		b.sets[name] = set
+	}
+	if err := errors.Join(errs...); err != nil {
+		b.servers = nil
+		return err
+	}
+	var opened sync.WaitGroup
+	for _, h := range b.servers {
+		h.Log = log
+		opened.Go(func() {
+			if err := h.Open(ctx); err != nil && ctx.Err() == nil {
+				log.Warn("an MCP server is not there, so its tools are not either; it is dialled again", "mcp", h.label, "err", err)
+			}
+		})
+	}
+	opened.Wait()
+	return nil
+}
+
+// hold returns the server of a label and settings.
+func (b *toolbox) hold(label string, by mcpSettings) (*holding, error) {
+	for _, h := range b.servers {
+		if h.label == label && reflect.DeepEqual(h.by, by) {
+			return h, nil
+		}
+	}
+	server, err := by.server(label)
+	h := &holding{label, by, server}
+	b.servers = append(b.servers, h)
+	return h, err
+}
+
+// close ends the MCP servers.
+func (b *toolbox) close() {
+	var closed sync.WaitGroup
+	for _, h := range b.servers {
+		closed.Go(h.Close)
+	}
+	closed.Wait()
+}
+
+// of returns the tools of a route; nil where there are none.
+func (b *toolbox) of(route string) pipeline.Tools {
+	set := b.sets[route]
+	if set == nil || len(set.Sources) == 1 && len(set.Sources[0].Tools()) == 0 {
+		return nil
+	}
+	return set
+}
+
+// openTools makes ready what the service runs for calls.
+func (s *service) openTools(ctx context.Context) (closeTools func(), err error) {
+	err = s.tools.open(ctx, s.routes, s.log, func(t *tool.Tool, k tool.Kind, took time.Duration) {
+		s.telemetry.metrics.ToolRan(t.Name, string(k), took)
+	})
+	return s.tools.close, err
+}
+
+// toolsFinding says whether the tools can be had.
+func toolsFinding(ctx context.Context, s *settings) finding {
+	f := finding{what: "tools", detail: "none"}
+	routes, err := s.openRoutes()
+	if err != nil {
+		return f // that is said of the routes
+	}
+	var b toolbox
+	if f.err = b.open(ctx, routes, slog.New(slog.DiscardHandler), nil); f.err != nil {
+		return f
+	}
+	defer b.close()
+	var errs []error
+	for _, h := range b.servers {
+		if err := h.Err(); err != nil {
+			errs = append(errs, fmt.Errorf("the MCP server %s cannot be reached: %w (try its command or address by hand)", h.label, err))
+		}
+	}
+	f.err = errors.Join(errs...)
+	known := map[string]bool{}
+	for _, set := range b.sets {
+		for _, t := range set.All() {
+			known[t.Name] = true
+		}
+	}
+	if len(known) > 0 {
+		f.detail = fmt.Sprintf("%d of them: %s", len(known), joined(slices.Sorted(maps.Keys(known)), 8))
+	}
+	return f
+}

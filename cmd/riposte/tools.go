@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"riposte/llm"
+	"riposte/tool"
+)
+
+// toolsCmd is what can be done with the tools that the service runs.
+type toolsCmd struct {
+	List toolsListCmd `cmd:"" default:"1" help:"List the tools that a call may use, and who runs them."`
+	Call toolsCallCmd `cmd:"" help:"Call a tool as the model would, and print what the model would read."`
+}
+
+// toolsFlags say whose tools are meant.
+type toolsFlags struct {
+	settings
+	Route string `default:"default" help:"Route whose tools are meant."`
+}
+
+// open opens the tools of the route. close has to be called, unless there is an error.
+func (f *toolsFlags) open(ctx context.Context) (set *tool.Set, close func(), err error) {
+	routes, err := f.openRoutes()
+	if err != nil {
+		return nil, nil, err
+	}
+	r := routes[f.Route]
+	if r == nil {
+		return nil, nil, fmt.Errorf("there is no route %q", f.Route)
+	}
+	var b toolbox
+	if err := b.open(ctx, map[string]*route{f.Route: r}, f.logger(), nil); err != nil {
+		return nil, nil, err
+	}
+	return b.sets[f.Route], b.close, nil
+}
+
+type toolsListCmd struct{ toolsFlags }
+
+// Run prints a line for each tool.
+func (c *toolsListCmd) Run(ctx context.Context, k *kong.Context) error {
+	set, close, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer close()
+	return listTools(k.Stdout, set)
+}
+
+func listTools(to io.Writer, set *tool.Set) error {
+	w := tabwriter.NewWriter(to, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tBY\tARGUMENTS\tABOUT")
+	for _, t := range set.All() {
+		about, _, _ := strings.Cut(t.Description, "\n")
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", t.Name, t.Server, strings.Join(argumentsOf(t.Parameters), ", "), tool.Fit(about, 80))
+	}
+	return w.Flush()
+}
+
+// argumentsOf returns the names of a tool's arguments, in their order; those that may be left out in brackets.
+func argumentsOf(parameters json.RawMessage) (names []string) {
+	var s struct {
+		Required []string `json:"required"`
+	}
+	var properties struct {
+		Properties json.RawMessage `json:"properties"`
+	}
+	_ = json.Unmarshal(parameters, &s) // they were checked
+	_ = json.Unmarshal(parameters, &properties)
+	d := json.NewDecoder(strings.NewReader(string(properties.Properties)))
+	if _, err := d.Token(); err != nil {
+		return nil
+	}
+	for d.More() {
+		key, err := d.Token()
+		name, ok := key.(string)
+		var value json.RawMessage
+		if err != nil || !ok || d.Decode(&value) != nil {
+			return names
+		}
+		if !strings.Contains("\n"+strings.Join(s.Required, "\n")+"\n", "\n"+name+"\n") {
+			name = "[" + name + "]"
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+type toolsCallCmd struct {
+	toolsFlags
+	Name      string `arg:"" help:"Name of the tool."`
+	Arguments string `arg:"" optional:"" default:"{}" help:"Its arguments, as a JSON object."`
+}
+
+// Run calls the tool.
+func (c *toolsCallCmd) Run(ctx context.Context, k *kong.Context) error {
+	set, close, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer close()
+	began := time.Now()
+	text, err := set.Run(ctx, llm.ToolCall{ID: "by_hand", Name: c.Name, Arguments: json.RawMessage(c.Arguments)})
+	if err != nil {
+		return err
+	}
+	c.logger().Log(ctx, slog.LevelDebug, "the tool has run", "took", time.Since(began))
+	_, err = fmt.Fprintln(k.Stdout, text)
+	return err
+}
+
+// joined writes names one after the other, at most so many of them.
+func joined(names []string, most int) string {
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
