@@ -57,10 +57,11 @@ type Request struct {
 	// Empty means that nothing is to be kept.
 	Conversation string
 	Messages     []Message
-	Whole        bool   // A conversation that is too long is ErrTooLong, and does not lose its oldest messages.
-	Tools        []Tool // What the model may call.
-	Choice       Choice // Whether it may, must or must not.
-	OneCall      bool   // One answer makes no more than one call.
+	Whole        bool    // A conversation that is too long is ErrTooLong, and does not lose its oldest messages.
+	Keep         float32 // Where a conversation loses its oldest messages, about so much of the room is used again, above 0 up to 1; 0 leaves that to the generator.
+	Tools        []Tool  // What the model may call.
+	Choice       Choice  // Whether it may, must or must not.
+	OneCall      bool    // One answer makes no more than one call.
 	Sampling     Sampling
 	MaxTokens    int      // The answer is cut there. 0 means the model's own limit.
 	Stop         []string // The answer ends before any of these.

@@ -52,13 +52,18 @@ func (s *Session) write(ctx context.Context, model llm.Generator, settings trans
 		u.Class, u.Wanted = budget.Speculative, d.wanted
 	}
 	r := s.request(settings, messages, u)
-	r.Sampling, r.MaxTokens = settings.Sampling, settings.MaxTokens
+	r.Sampling, r.MaxTokens, r.Whole = settings.Sampling, settings.MaxTokens, settings.Whole
+	s.start(ctx, model, d, r, settings)
+	return d
+}
+
+// start has the model write a draft.
+func (s *Session) start(ctx context.Context, model llm.Generator, d *draft, r llm.Request, settings transport.Settings) {
 	s.group.Go(func() error {
 		defer close(d.pieces)
 		d.outcome, d.err = s.compose(budget.WithBill(ctx, &d.bill), model, d, r, settings)
 		return nil
 	})
-	return d
 }
 
 // compose has the model write d.

@@ -62,7 +62,9 @@ func (l *listener) end() *ending {
 		<-e.pass.done
 		if e.pass.err == nil && e.pass.transcript.Text != "" {
 			text := e.pass.transcript.Text
-			e.evidence.ask(l.Session, settings, append(slices.Clip(before), llm.Message{Role: llm.User, Text: text}))
+			if !settings.Listens {
+				e.evidence.ask(l.Session, settings, append(slices.Clip(before), llm.Message{Role: llm.User, Text: text}))
+			}
 			e.guess.try(text)
 		}
 		return nil

@@ -8,6 +8,7 @@ import (
 // Limits bounds what one call may hold. A zero field means its default.
 type Limits struct {
 	Utterance time.Duration // The longest turn; a longer one is cut there. It defaults to 2 minutes.
+	Asides    int           // Answers beside the conversation that are given at once. It defaults to 4.
 	Turns     int           // Turns that wait for an answer. It defaults to 8.
 	Clauses   int           // Clauses that wait to be spoken, besides two in hand: the model stops that far ahead. It defaults to 1.
 	Ahead     time.Duration // Sound that waits to be played: the voice stops that far ahead. It defaults to 400 ms.
@@ -23,6 +24,7 @@ type Limits struct {
 func (l Limits) withDefaults() Limits {
 	return Limits{
 		Utterance: cmp.Or(l.Utterance, 2*time.Minute),
+		Asides:    cmp.Or(l.Asides, 4),
 		Turns:     cmp.Or(l.Turns, 8),
 		Clauses:   cmp.Or(l.Clauses, 1),
 		Ahead:     cmp.Or(l.Ahead, 400*time.Millisecond),

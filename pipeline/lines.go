@@ -34,7 +34,7 @@ func (l *listener) say(text string, why trace.Origin, firm bool) error {
 // caller's side says when, the model speaks up; the service's own lines only say how often it does before the call ends.
 func (l *listener) idle() error {
 	after := cmp.Or(l.settings.Detection.Idle, l.Silence.After)
-	if after == 0 {
+	if after == 0 || l.settings.Listens {
 		return nil
 	}
 	if l.item != "" || l.challenge != nil || len(l.live.all()) > 0 || l.history.waiting(time.Now().Add(-longestTool)) {

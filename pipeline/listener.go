@@ -141,6 +141,9 @@ func (l *listener) does(in transport.Inbound) error {
 // respond asks for an answer to the conversation as it stands. While another answer is being given, or the caller speaks, results
 // of tools are a reason for one more, which is then given next.
 func (l *listener) respond(in transport.Respond) error {
+	if in.Aside {
+		return l.aside(in)
+	}
 	busy := len(l.live.unsent()) > 0
 	if busy && !l.results || l.later != nil {
 		return l.fault(in.Ref, "conversation_already_has_active_response",
@@ -155,29 +158,21 @@ func (l *listener) respond(in transport.Respond) error {
 
 // ask asks for an answer, which is late when another one may know all that this one is about.
 func (l *listener) ask(in transport.Respond, late bool) error {
-	settings := l.settings
-	if in.Instructions != nil {
-		settings.Instructions = *in.Instructions
-	}
-	if in.MaxTokens != 0 {
-		settings.MaxTokens = in.MaxTokens
-	}
-	if in.Written != nil {
-		settings.Written = *in.Written
-	}
-	if in.Tools != nil {
-		settings.Tools, settings.Alone = in.Tools, true
-	}
-	if in.Choice != nil {
-		settings.Choice = *in.Choice
+	settings := over(l.settings, in)
+	var input *history
+	if in.Input != nil {
+		var err error
+		if input, err = l.history.of(in.Input); err != nil {
+			return l.Call.Send(l.ctx, transport.Fault{Ref: in.Ref, Part: transport.PartInput, Code: "invalid_value", Message: err.Error() + "."})
+		}
 	}
 	clock := l.unspoken
 	l.unspoken = nil
 	if clock == nil { // nothing was said: the turn begins with the request
 		clock = clockOf(time.Now())
 	}
-	t := &turn{clock: clock, respond: true, settings: settings, answer: transport.Response{Metadata: in.Metadata}}
-	t.late = late && in.Instructions == nil && in.Metadata == nil // otherwise it is about more
+	t := &turn{clock: clock, respond: true, settings: settings, input: input, answer: transport.Response{Metadata: in.Metadata}}
+	t.late = late && in.Instructions == nil && in.Metadata == nil && in.Input == nil // otherwise it is about more
 	return l.enqueue(t, in.Ref)
 }
 
@@ -207,7 +202,7 @@ func (l *listener) enqueue(t *turn, ref string) error {
 
 // cancel ends the answer that is being given.
 func (l *listener) cancel(in transport.Cancel) error {
-	found := false
+	found := l.asides.cancel(in.Response)
 	for _, t := range l.live.unsent() {
 		if in.Response == "" || in.Response == t.answer.ID {
 			t.end(errCancelled)

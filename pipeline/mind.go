@@ -248,7 +248,11 @@ func (m *mind) after(s transport.Settings, wrong int) transport.Settings {
 func (m *mind) step(t *turn, settings transport.Settings, n int, item string, clauses chan<- clause) (outcome, *step, error) {
 	s := newStep()
 	settings = m.within(settings)
-	messages := m.history.messages(t.settings.Instructions, "")
+	conversation := &m.history
+	if t.input != nil {
+		conversation = t.input
+	}
+	messages := conversation.messages(t.settings.Instructions, "")
 	due := t.clock.Due(t.settings.Plan, budget.LLM)
 	var d *draft
 	if n == 0 {
@@ -304,7 +308,7 @@ func (m *mind) step(t *turn, settings transport.Settings, n int, item string, cl
 func (s *Session) request(settings transport.Settings, messages []llm.Message, u budget.Urgency) llm.Request {
 	settings = s.equip(settings)
 	return llm.Request{
-		Conversation: s.Call.ID(), Messages: messages, Tools: settings.Tools, Choice: settings.Choice, Urgency: u,
+		Conversation: s.Call.ID(), Messages: messages, Tools: settings.Tools, Choice: settings.Choice, Keep: settings.Keep, Urgency: u,
 	}
 }
 

@@ -34,8 +34,8 @@ func (s *Session) readAhead(ctx context.Context, h hypothesis) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	u, ok := s.saying.join(h.item, stop)
-	if !ok {
-		return // it has been decided in the meantime, and the model is about to read it anyway
+	if !ok || u.settings.Listens {
+		return // it has been decided in the meantime, and the model is about to read it anyway; or will never
 	}
 	messages := append(s.history.messages(u.settings.Instructions, u.replaces), llm.Message{Role: llm.User, Text: h.Text[:h.Stable]})
 	s.read(ctx, u.settings, messages, budget.Urgency{Class: budget.Partial, Deadline: time.Now().Add(readPatience)})

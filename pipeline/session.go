@@ -79,6 +79,7 @@ type Session struct {
 	floor      floor
 	aloud      aloud
 	monitor    monitor
+	asides     asides
 	unspoken   atomic.Int64    // Clauses that were handed on and are not spoken yet.
 	hypotheses chan hypothesis // The newest one, until follow takes it.
 	calls      chan called     // From think to play.
@@ -115,7 +116,7 @@ func (s *Session) Run(ctx context.Context) error {
 func (s *Session) listen(ctx context.Context, limits Limits, turns chan<- *turn) error {
 	l := newListener(s, ctx, limits, turns)
 	defer l.close()
-	if s.Greeting.Text != "" {
+	if s.Greeting.Text != "" && !s.Settings.Listens {
 		if err := l.say(s.Greeting.Text, trace.Greeting, s.Greeting.Firm); err != nil {
 			return err
 		}
@@ -216,6 +217,7 @@ func (s *Session) drain(ctx context.Context) error {
 	case <-s.Drain:
 	}
 	close(s.draining)
+	s.asides.end(transport.ErrShutdown)
 	for _, t := range s.live.all() {
 		select {
 		case <-t.settled:

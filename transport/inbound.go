@@ -64,6 +64,15 @@ type Respond struct {
 	Tools []llm.Tool
 	// Choice replaces the call's own for this answer unless nil.
 	Choice *llm.Choice
+	// OneCall replaces the call's own for this answer unless nil.
+	OneCall *bool
+	// Rate and Encoding replace the call's own for this answer's sound unless 0 and empty.
+	Rate     int
+	Encoding string
+	// Aside says that the answer is to be given beside the conversation, which does not hear of it, and beside whatever else is being said.
+	Aside bool
+	// Input is what is answered in place of the conversation unless nil. An item that has nothing but its ID is the conversation's own.
+	Input []Item
 	// Metadata comes back with the answer.
 	Metadata map[string]string
 }

@@ -91,7 +91,7 @@ type TranscriptionFailed struct {
 }
 
 // ResponseStarted is the beginning of an answer. Everything of one answer lies between this and its ResponseDone, and
-// answers never overlap.
+// answers never overlap, but for those that are given beside the conversation.
 type ResponseStarted struct{ Response Response }
 
 // MessageStarted says that the answer has words, which come next. An answer that only calls tools has none. Words that come after a tool has
@@ -186,6 +186,7 @@ const (
 	PartItem  Part = "item"  // The ID of an item that is there, or is to be.
 	PartAfter Part = "after" // The ID of the item behind which another one is to be.
 	PartCall  Part = "call"  // The ID of a call.
+	PartInput Part = "input" // What an answer is to be given to.
 )
 
 func (SpeechStarted) isOutbound()       {}

@@ -26,6 +26,9 @@ type Settings struct {
 	Choice       llm.Choice // Whether it may, must or must not.
 	OneCall      bool       // One answer makes no more than one call at a time.
 	Alone        bool       // The model may call nothing but Tools: nothing that the service runs.
+	Whole        bool       // A conversation that the model's context has no room for fails, and does not lose its oldest items.
+	Keep         float32    // Where it loses them, about so much of the room is used again; 0 leaves that to the model.
+	Listens      bool       // The caller is only listened to: nothing is answered, and nothing said unasked.
 	Detection    *Detection // nil: the caller commits turns and asks for answers.
 }
 
@@ -77,6 +80,7 @@ type Response struct {
 	ID       string
 	Item     string // The item of its words in the conversation, if it has any; where tools run in between, of the newest. Each of its calls is an item of its own.
 	Written  bool
+	Aside    bool   // It is given beside the conversation: its items are no part of that.
 	Encoding string // From the settings under which it is given.
 	Metadata map[string]string
 }

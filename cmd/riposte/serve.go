@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -132,7 +133,7 @@ func (s *service) serve(ctx context.Context, listener net.Listener, ready func()
 	}
 	server := &http.Server{
 		Handler: web.WithBodyLimit(s.telling(web.WithREST(web.WithTalk(web.WithTraces(
-			web.WithCalls(web.Routes(&s.status, calls), overWebRTC, calls.Issue, calls.Preflight), page), s.talkPage(overWebRTC != nil, page)),
+			web.WithCalls(web.Routes(&s.status, calls), cmp.Or(overWebRTC, calls.Control()), calls.Issue, calls.Preflight), page), s.talkPage(overWebRTC != nil, page)),
 			s.openREST(calls), calls.Preflight)), requestTimeout),
 		BaseContext:       func(net.Listener) context.Context { return held },
 		ReadHeaderTimeout: requestTimeout,
@@ -199,7 +200,14 @@ func (s *service) wire() *realtime.Server {
 		Hold: s.hold, Admit: s.admitCounted, Defaults: s.settings.call(), Routes: beginnings(s.routes), Model: s.settings.LLM.Model, Voice: s.settings.TTS.Voice,
 		Language: func(code string) bool { return s.status.Get() == web.Loading || s.engines.stt.Knows(code) }, // before that, client secrets only
 		Origins:  s.settings.Origins, Keys: s.settings.Keys, Limits: s.settings.wire(), Log: s.log, Queue: s.queues.events,
+		Rates: s.rates,
 	}
+}
+
+// rates returns what clients are told of limits: what there is a limit of is calls.
+func (s *service) rates() []realtime.Rate {
+	most := s.settings.Calls.Max
+	return []realtime.Rate{{Name: "requests", Limit: most, Remaining: max(0, most-s.status.Calls())}}
 }
 
 // admit takes a place for a call.

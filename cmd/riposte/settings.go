@@ -49,6 +49,8 @@ type settings struct {
 		Lead     time.Duration `default:"200ms" help:"Sound sent ahead of its playing: it covers jitter, and is what an interruption throws away." group:"calls"`
 		Ahead    time.Duration `default:"400ms" help:"Sound made ahead of its sending." group:"calls"`
 		Longest  time.Duration `default:"2m" help:"Longest turn of a caller; a longer one has to be committed in parts." group:"calls"`
+		Asides   int           `default:"4" help:"Answers beside its conversation that a call may have made at once." group:"calls"`
+		Sides    int           `default:"4" help:"Connections that may be attached to a call to watch and steer it." group:"calls"`
 		Message  int64         `default:"33554432" help:"Longest message of a client, in bytes." group:"calls"`
 		Append   int           `default:"15728640" help:"Longest sound in one message, in bytes." group:"calls"`
 		Buffer   int64         `default:"16777216" help:"Events that wait for a client that reads slowly, in bytes. When there are more, or 256 of them, for calls-slow the call ends." group:"calls"`
@@ -183,6 +185,8 @@ func (s *settings) Validate() error {
 	check(s.Calls.Lead >= 20*time.Millisecond && s.Calls.Lead <= 2*time.Second, "calls-lead is %v: it must be 20ms to 2s", s.Calls.Lead)
 	check(s.Calls.Ahead >= 20*time.Millisecond && s.Calls.Ahead <= 10*time.Second, "calls-ahead is %v: it must be 20ms to 10s", s.Calls.Ahead)
 	check(s.Calls.Longest >= time.Second, "calls-longest is %v: it must be at least 1s", s.Calls.Longest)
+	check(s.Calls.Asides >= 1, "calls-asides is %d: it must be at least 1", s.Calls.Asides)
+	check(s.Calls.Sides >= 1, "calls-sides is %d: it must be at least 1", s.Calls.Sides)
 	check(s.Calls.Message >= 1<<16, "calls-message is %d: it must be at least 65536", s.Calls.Message)
 	check(s.Calls.Append >= 1<<10, "calls-append is %d: it must be at least 1024", s.Calls.Append)
 	check(s.Calls.Slow > 0, "calls-slow is %v: it must be more than 0", s.Calls.Slow)
@@ -235,7 +239,7 @@ func (s *settings) plan() budget.Plan {
 func (s *settings) limits() pipeline.Limits {
 	return pipeline.Limits{
 		Utterance: s.Calls.Longest, Lead: s.Calls.Lead, Ahead: s.Calls.Ahead, Unheard: s.Talk.Unheard, Commit: s.Talk.Commit, Guesses: orNone(s.Talk.Guesses),
-		Steps: orNone(s.Talk.Steps), Stall: s.Talk.Stall, Lapse: s.Talk.Lapse,
+		Steps: orNone(s.Talk.Steps), Asides: s.Calls.Asides, Stall: s.Talk.Stall, Lapse: s.Talk.Lapse,
 	}
 }
 
@@ -267,7 +271,7 @@ func orNone(n int) int {
 func (s *settings) wire() realtime.Limits {
 	return realtime.Limits{
 		Message: s.Calls.Message, Append: s.Calls.Append, Buffer: s.Calls.Buffer, Write: s.Calls.Slow,
-		Ping: s.Calls.Pong / 3, Pong: s.Calls.Pong, Idle: s.Calls.Idle, Lifetime: s.Calls.Lifetime,
+		Ping: s.Calls.Pong / 3, Pong: s.Calls.Pong, Idle: s.Calls.Idle, Lifetime: s.Calls.Lifetime, Sides: s.Calls.Sides,
 	}
 }
 

@@ -293,7 +293,7 @@ func (e *Engine) prepare(ctx context.Context, r llm.Request, reading bool) (*seq
 	if e.model == nil {
 		return nil, nil, ErrClosed
 	}
-	ask := e.ask.with(r.Tools)
+	ask := e.ask.with(r.Tools, r.Keep)
 	text := newAnswerText(append(ask.template.stops(), r.Stop...))
 	var form *form
 	if reading && len(r.Tools) > 0 {

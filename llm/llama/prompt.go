@@ -17,7 +17,8 @@ type prompter struct {
 	begin    []token // What every document begins with: the BOS token, or nothing.
 	beginsAs string  // Its text, in case the template writes it as well.
 	markers  *strings.Replacer
-	longest  int // Bytes of the longest token's text; 0 where that is not known.
+	longest  int     // Bytes of the longest token's text; 0 where that is not known.
+	keep     float32 // Of the room, where something is left out; 0 for three quarters.
 }
 
 // newPrompter makes one that uses a tokenizer, which must be safe for concurrent use and take the texts of control
@@ -39,16 +40,16 @@ func newPrompter(t *chatTemplate, tokenize func(string) []token, control, cuts [
 	return &prompter{template: t, pieces: &fragments{tokenize: tokenize, markers: written}, markers: strings.NewReplacer(pairs...)}
 }
 
-// with returns a prompter for conversations with these tools.
-func (p *prompter) with(tools []llm.Tool) *prompter {
+// with returns a prompter for conversations with these tools, of which so much is kept where something is left out.
+func (p *prompter) with(tools []llm.Tool, keep float32) *prompter {
 	c := *p
-	c.template = p.template.with(p.cleanTools(tools))
+	c.template, c.keep = p.template.with(p.cleanTools(tools)), keep
 	return &c
 }
 
 // build returns the tokens of a conversation, at most room of them. Where it is longer, its oldest messages are left
-// out, never the system's and never the last, nor the call that the last is the result of. They are left out in blocks of a quarter of the room and from one place
-// on, so that the beginning of the prompt stays the same for many turns and need not be computed anew in each.
+// out, never the system's and never the last, nor the call that the last is the result of. They are left out in blocks of a quarter of the room, or what
+// is not to be kept of it, and from one place on, so that the beginning of the prompt stays the same for many turns and need not be computed anew in each.
 func (p *prompter) build(messages []llm.Message, room int) ([]token, error) {
 	all := p.clean(messages)
 	if len(all) == 0 {
@@ -63,6 +64,9 @@ func (p *prompter) build(messages []llm.Message, room int) ([]token, error) {
 		return tokens, nil
 	}
 	block := max(room/4, 1)
+	if p.keep > 0 {
+		block = max(int(float32(room)*(1-p.keep)), 1)
+	}
 	spoken := make([]int, len(all)) // The tokens of each message that may be left out, roughly: markers count as 4.
 	for i, m := range all[:len(all)-1] {
 		if m.Role != llm.System {

@@ -44,7 +44,7 @@ func talk(turns int) []llm.Message {
 	return append(m, llm.Message{Role: llm.User, Text: "the question"})
 }
 
-func TestPromptFits(t *testing.T) {
+func TestPromptKeeps(t *testing.T) {
 	p := wordPrompter(t)
 	got, err := p.build(talk(3), 1000)
 	if want := 1 + 4 + 3*2*11 + 3 + 1; err != nil || len(got) != want {
@@ -135,6 +135,28 @@ func TestPromptTooLong(t *testing.T) {
 		if _, err := p.build(m, 60); !errors.Is(err, llm.ErrTooLong) {
 			t.Errorf("%s: err = %v", name, err)
 		}
+	}
+}
+
+// What is left out of a conversation that is too long is for whoever asks to say.
+func TestPromptKeep(t *testing.T) {
+	const room = 400
+	kept := func(keep float32) int {
+		p := wordPrompter(t).with(nil, keep)
+		most := 0
+		for turns := range 60 {
+			got, err := p.build(talk(turns), room)
+			if err != nil || len(got) > room {
+				t.Fatalf("%d turns, keep %v: %d tokens, %v", turns, keep, len(got), err)
+			}
+			if turns > 30 {
+				most = max(most, room-len(got))
+			}
+		}
+		return most
+	}
+	if half, most := kept(0.5), kept(0.9); half <= most || half < room/3 || most > room/4 {
+		t.Errorf("half of the room leaves up to %d tokens free, 0.9 of it up to %d", half, most)
 	}
 }
 

@@ -29,12 +29,14 @@ type call struct {
 	gone chan struct{}
 	idle *time.Timer // Runs out when nothing comes for too long.
 
+	sides sides
+	beta  bool // The client is sent the events of the protocol's beta.
+
 	mu      sync.Mutex
 	session session // What the client sees of its settings.
 
-	answering atomic.Bool // Whether the client is being told of an answer:
-	answer    answer      // this one, since there is one at a time,
-	encoded   []byte      // and the last sound that was sent of it.
+	answering atomic.Bool // Whether the client is being told of an answer of the conversation's.
+	answers   answers
 }
 
 var _ transport.Call = (*call)(nil)
@@ -44,7 +46,7 @@ func newCall(line Line, s *Server, o *Opening) *call {
 	c := &call{
 		id: o.ID, line: line, server: s, limits: limits,
 		in: make(chan Incoming), out: make(chan []byte, limits.Queue), room: semaphore.NewWeighted(limits.Buffer), gone: make(chan struct{}),
-		session: o.session, defaults: o.defaults,
+		session: o.session, defaults: o.defaults, beta: o.beta,
 	}
 	c.tracks, _ = line.(Tracks)
 	c.session.ExpiresAt = time.Now().Add(limits.Lifetime).Unix()
@@ -73,7 +75,7 @@ func (c *call) hold(ctx context.Context, hold func(context.Context, transport.Ca
 		playing.Go(func() { c.playback(ctx) })
 	}
 
-	c.send(ctx, "session.created", fields{"session": c.session})
+	c.send(ctx, "session.created", fields{"session": c.session.shown()})
 	c.send(ctx, "conversation.created", fields{"conversation": fields{"id": c.conversation(), "object": "realtime.conversation"}})
 	err := hold(ctx, c, c.settings(c.session))
 	if cause := context.Cause(ctx); cause != nil {
@@ -81,6 +83,7 @@ func (c *call) hold(ctx context.Context, hold func(context.Context, transport.Ca
 	}
 	c.farewell(err)
 	c.end(err)
+	c.sides.close(err)
 	playing.Wait()
 	close(c.out)
 	writing.Wait()
@@ -147,10 +150,22 @@ func (c *call) playback(ctx context.Context) {
 	}
 }
 
-// queue puts an event where write takes it. A client that does not read makes it wait, no longer than the limit.
+// queue puts an event where write takes it, and hands it to whoever is attached. A client that does not read makes it wait, no longer than the
+// limit.
 func (c *call) queue(ctx context.Context, b []byte) error {
+	c.sides.tell(b, nil, c.limits.Buffer)
+	return c.reply(ctx, b)
+}
+
+// reply is queue for what is the client's alone.
+func (c *call) reply(ctx context.Context, b []byte) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
+	}
+	if c.beta {
+		if b = old(b); b == nil {
+			return nil
+		}
 	}
 	size := c.size(b)
 	fits := c.room.TryAcquire(size)

@@ -80,13 +80,18 @@ func (responseCancel) isClientEvent() {}
 
 // responseParams is what one answer may do differently.
 type responseParams struct {
-	Instructions    *string     `json:"instructions,omitempty"`
-	Modalities      []string    `json:"output_modalities,omitempty"`
-	MaxOutputTokens *tokenLimit `json:"max_output_tokens,omitempty"`
-	Tools           tools       `json:"tools,omitzero"`
-	ToolChoice      *toolChoice `json:"tool_choice,omitempty"`
-	Conversation    string      `json:"conversation,omitempty"`
-	Metadata        metadata    `json:"metadata,omitzero"`
+	Instructions    *string         `json:"instructions,omitempty"`
+	Modalities      []string        `json:"output_modalities,omitempty"`
+	MaxOutputTokens *tokenLimit     `json:"max_output_tokens,omitempty"`
+	Tools           tools           `json:"tools,omitzero"`
+	ToolChoice      *toolChoice     `json:"tool_choice,omitempty"`
+	Conversation    string          `json:"conversation,omitempty"`
+	Metadata        metadata        `json:"metadata,omitzero"`
+	Input           *[]item         `json:"input,omitempty"` // What is answered in place of the conversation.
+	Audio           responseAudio   `json:"audio,omitzero"`
+	ParallelCalls   *bool           `json:"parallel_tool_calls,omitempty"`
+	Prompt          json.RawMessage `json:"prompt,omitempty"`    // Is refused.
+	Reasoning       json.RawMessage `json:"reasoning,omitempty"` // Means nothing: the model answers without.
 }
 
 // metadata is what a client wants to find again in an answer.
@@ -103,9 +108,13 @@ func (m *metadata) UnmarshalJSON(b []byte) error {
 // UnmarshalJSON refuses what this service cannot do for one answer alone, instead of leaving it out.
 func (p *responseParams) UnmarshalJSON(b []byte) error {
 	type plain responseParams
+	b, err := betaParams(b)
+	if err != nil {
+		return err
+	}
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
-	err := d.Decode((*plain)(p))
+	err = d.Decode((*plain)(p))
 	if field, ok := unknownField(err); ok {
 		return invalid("response."+field, "unknown_parameter", "response.%.64s cannot be set for one answer.", field)
 	}
@@ -185,18 +194,19 @@ func (c content) MarshalJSON() ([]byte, error) {
 
 // clientEvents makes an empty event of each type that is known.
 var clientEvents = map[string]func() clientEvent{
-	"session.update":             func() clientEvent { return new(sessionUpdate) },
-	"input_audio_buffer.append":  func() clientEvent { return new(audioAppend) },
-	"input_audio_buffer.commit":  func() clientEvent { return new(audioCommit) },
-	"input_audio_buffer.clear":   func() clientEvent { return new(audioClear) },
-	"conversation.item.create":   func() clientEvent { return new(itemCreate) },
-	"conversation.item.truncate": func() clientEvent { return new(itemTruncate) },
-	"conversation.item.retrieve": func() clientEvent { return new(itemRetrieve) },
-	"conversation.item.delete":   func() clientEvent { return new(itemDelete) },
-	"response.create":            func() clientEvent { return new(responseCreate) },
-	"response.cancel":            func() clientEvent { return new(responseCancel) },
-	"output_audio_buffer.clear":  func() clientEvent { return new(outputClear) },
-	"riposte.heard":              func() clientEvent { return new(answerHeard) },
+	"session.update":               func() clientEvent { return new(sessionUpdate) },
+	"transcription_session.update": func() clientEvent { return new(sessionUpdate) }, // the beta's
+	"input_audio_buffer.append":    func() clientEvent { return new(audioAppend) },
+	"input_audio_buffer.commit":    func() clientEvent { return new(audioCommit) },
+	"input_audio_buffer.clear":     func() clientEvent { return new(audioClear) },
+	"conversation.item.create":     func() clientEvent { return new(itemCreate) },
+	"conversation.item.truncate":   func() clientEvent { return new(itemTruncate) },
+	"conversation.item.retrieve":   func() clientEvent { return new(itemRetrieve) },
+	"conversation.item.delete":     func() clientEvent { return new(itemDelete) },
+	"response.create":              func() clientEvent { return new(responseCreate) },
+	"response.cancel":              func() clientEvent { return new(responseCancel) },
+	"output_audio_buffer.clear":    func() clientEvent { return new(outputClear) },
+	"riposte.heard":                func() clientEvent { return new(answerHeard) },
 }
 
 // clientEventTypes lists them for error messages.

@@ -21,6 +21,14 @@ type format struct {
 // formatAliases are the names that the protocol's beta used.
 var formatAliases = map[string]string{"pcm16": "audio/pcm", "g711_ulaw": "audio/pcmu", "g711_alaw": "audio/pcma"}
 
+// formatOf returns the format of a type, whose rate goes with it.
+func formatOf(kind string) format {
+	if kind == "audio/pcm" {
+		return format{Type: kind, Rate: PCMRate}
+	}
+	return format{Type: kind, Rate: 8000}
+}
+
 // UnmarshalJSON takes the object, and the plain string that the protocol's beta used. A new type brings its own rate.
 func (f *format) UnmarshalJSON(b []byte) error {
 	var plain struct {
@@ -38,14 +46,11 @@ func (f *format) UnmarshalJSON(b []byte) error {
 		}
 	}
 	if plain.Type != nil {
-		f.Type = *plain.Type
-		if a, ok := formatAliases[f.Type]; ok {
-			f.Type = a
+		kind := *plain.Type
+		if a, ok := formatAliases[kind]; ok {
+			kind = a
 		}
-		f.Rate = PCMRate
-		if f.Type != "audio/pcm" {
-			f.Rate = 8000
-		}
+		*f = formatOf(kind)
 	}
 	if plain.Rate != nil {
 		f.Rate = *plain.Rate

@@ -20,6 +20,8 @@ type Guest struct {
 	Route   string          // That the address names; empty for none.
 	Session json.RawMessage // What the client secret that was shown says the session is to be; nil for the service's own.
 	secret  bool            // A client secret was shown, and no key.
+	listens bool            // The address asks for a transcription.
+	beta    bool            // The events of the protocol's beta are asked for.
 }
 
 // denial is why somebody may not call.
@@ -40,7 +42,8 @@ func (s *Server) Enter(w http.ResponseWriter, r *http.Request) (Guest, error) {
 	if err != nil {
 		return Guest{}, err
 	}
-	guest.Route, err = s.routeOf(r)
+	guest.Route, guest.listens, err = s.asked(r)
+	guest.beta = wantsBeta(r)
 	return guest, err
 }
 

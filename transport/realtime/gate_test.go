@@ -162,7 +162,7 @@ func TestSecretOverWebSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ws.Close()
-	p := &peer{t, ws}
+	p := &peer{T: t, ws: ws}
 	session := p.read()["session"].(map[string]any)
 	if session["instructions"] != "Sing." || session["model"] != "tenor" || ws.Subprotocol() != "realtime" {
 		t.Errorf("the session is %v, on %q", session, ws.Subprotocol())

@@ -32,6 +32,7 @@ type Incoming struct {
 	Event []byte            // One event in JSON; nil where what came was binary,
 	Other transport.Inbound // or came beside the events, such as sound on a track.
 	At    time.Time         // When it came.
+	from  *side             // That it came from; nil for the line itself.
 }
 
 // Tracks are what a Line has on which sound goes by a way of its own, and not within events.

@@ -39,11 +39,13 @@ func serverCall(m transport.Item) item {
 
 // runs tells of a call that the service begins to run.
 func (c *call) runs(ctx context.Context, out transport.Called) error {
-	r, at := out.Response, len(c.answer.output)
+	r := out.Response
+	a := c.answers.of(r)
+	at := len(a.output)
 	whole := serverCall(out.Item)
 	empty, begun := "", whole
 	begun.Arguments = &empty
-	c.answer.output = append(c.answer.output, whole)
+	a.output = append(a.output, whole)
 	place := func(f fields) fields {
 		f["response_id"], f["item_id"], f["output_index"] = r.ID, whole.ID, at
 		return f
@@ -60,7 +62,8 @@ func (c *call) runs(ctx context.Context, out transport.Called) error {
 // ran tells of the end of such a call.
 func (c *call) ran(ctx context.Context, out transport.Ran) error {
 	r, at := out.Response, -1
-	for i, it := range c.answer.output {
+	a := c.answers.of(r)
+	for i, it := range a.output {
 		if it.ID == out.Item.ID {
 			at = i
 		}
@@ -69,7 +72,7 @@ func (c *call) ran(ctx context.Context, out transport.Ran) error {
 		return nil
 	}
 	it := serverCall(out.Item)
-	c.answer.output[at] = it
+	a.output[at] = it
 	end := "response.mcp_call.completed"
 	if it.Error != nil {
 		end = "response.mcp_call.failed"

@@ -12,9 +12,16 @@ import (
 // conversation is the name of the call's one conversation.
 func (c *call) conversation() string { return "conv" + c.ID()[len("sess"):] }
 
-// response writes the response object.
+// response writes the response object. One beside the conversation belongs to none.
 func (c *call) response(r transport.Response, status string, output []item) fields {
 	s := c.current()
+	conversation, sound := c.conversation(), s.Audio.Output.Format
+	if r.Aside {
+		conversation = ""
+	}
+	if r.Encoding != "" {
+		sound = formatOf(r.Encoding)
+	}
 	modalities := []string{"audio"}
 	if r.Written {
 		modalities = []string{"text"}
@@ -24,8 +31,8 @@ func (c *call) response(r transport.Response, status string, output []item) fiel
 	}
 	return fields{
 		"object": "realtime.response", "id": r.ID, "status": status, "status_details": nil, "output": output,
-		"conversation_id": c.conversation(), "output_modalities": modalities, "max_output_tokens": s.MaxOutputTokens,
-		"audio": fields{"output": fields{"format": s.Audio.Output.Format, "voice": s.Audio.Output.Voice}},
+		"conversation_id": orNull(conversation), "output_modalities": modalities, "max_output_tokens": s.MaxOutputTokens,
+		"audio": fields{"output": fields{"format": sound, "voice": s.Audio.Output.Voice}},
 		"usage": nil, "metadata": r.Metadata,
 	}
 }

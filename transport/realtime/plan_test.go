@@ -17,7 +17,7 @@ const msec = time.Millisecond
 func TestSessionPlan(t *testing.T) {
 	own := defaults()
 	own.Plan = budget.Plan{Mic: 50 * msec, STT: 250 * msec, LLM: 90 * time.Second, TTS: 100 * msec} // one that no client may ask for
-	s := newSession("sess_1", "m", "joe", own)
+	s := newSession(talks, "sess_1", "m", "joe", own)
 	for _, tt := range []struct {
 		name, patch string
 		want        budget.Plan
@@ -48,7 +48,7 @@ func TestSessionPlan(t *testing.T) {
 }
 
 func TestWrongSessionPlan(t *testing.T) {
-	s := newSession("sess_1", "m", "joe", defaults())
+	s := newSession(talks, "sess_1", "m", "joe", defaults())
 	for _, tt := range []struct{ patch, param, code string }{
 		{`{"riposte": {"budget": {"mode": "strict"}}}`, "session.riposte.budget.mode", "invalid_value"},
 		{`{"riposte": {"budget": {"mic_ms": 0}}}`, "session.riposte.budget.mic_ms", "invalid_value"},
@@ -75,7 +75,7 @@ func TestWrongSessionPlan(t *testing.T) {
 func TestSessionSpeed(t *testing.T) {
 	own := defaults()
 	own.Speed = 2
-	s := newSession("sess_1", "m", "joe", own)
+	s := newSession(talks, "sess_1", "m", "joe", own)
 	for _, tt := range []struct {
 		patch string
 		want  float32
@@ -99,7 +99,7 @@ func FuzzSessionUpdate(f *testing.F) {
 		f.Add(patch)
 	}
 	own := defaults()
-	begun := newSession("sess_1", "m", "joe", own)
+	begun := newSession(talks, "sess_1", "m", "joe", own)
 	f.Fuzz(func(t *testing.T, patch string) {
 		s, err := begun.update(json.RawMessage(patch), own, "joe")
 		if err != nil {

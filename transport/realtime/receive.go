@@ -41,17 +41,30 @@ func (c *call) Receive(ctx context.Context) (transport.Inbound, error) {
 // understand returns what something that came from the client means, nil when it means nothing to the pipeline, and its event_id.
 func (c *call) understand(ctx context.Context, m Incoming) (in transport.Inbound, id string, err error) {
 	if m.Other != nil {
-		return m.Other, "", nil
+		return m.Other, "", c.pressed(ctx, m)
 	}
 	if m.Event == nil {
-		return nil, "", invalid("", "invalid_type", "The message is binary. The protocol's events are JSON in text messages, sound included.")
+		return nil, refOf(m.from, ""), invalid("", "invalid_type", "The message is binary. The protocol's events are JSON in text messages, sound included.")
 	}
 	e, id, err := decode(m.Event)
+	id = refOf(m.from, id)
 	if err != nil {
 		return nil, id, err
 	}
+	if _, sound := e.(*audioAppend); sound && m.from != nil {
+		return nil, id, invalid("type", "invalid_value", "Sound comes from the call's own client, and not from a connection that is attached to it. Nothing of it was taken.")
+	}
 	in, err = c.inbound(ctx, e, id, m.At)
 	return in, id, err
+}
+
+// pressed tells of a key of a telephone, which comes beside the events.
+func (c *call) pressed(ctx context.Context, m Incoming) error {
+	key, ok := m.Other.(transport.Key)
+	if !ok {
+		return nil
+	}
+	return c.send(ctx, "input_audio_buffer.dtmf_event_received", fields{"event": string(key.Digit), "received_at": m.At.Unix()})
 }
 
 // inbound says what a client's event means to the pipeline; nil when it means nothing to it.
@@ -85,7 +98,7 @@ func (c *call) inbound(ctx context.Context, e clientEvent, id string, at time.Ti
 	case *itemDelete:
 		return transport.Remove{Ref: id, Item: e.Item}, known(e.Item)
 	case *responseCreate:
-		return e.request(id, c.current())
+		return c.request(e, id)
 	case *responseCancel:
 		return transport.Cancel{Ref: id, Response: e.Response}, nil
 	case *outputClear:
@@ -121,7 +134,7 @@ func (c *call) update(ctx context.Context, e *sessionUpdate) (transport.Inbound,
 	if err != nil {
 		return nil, err
 	}
-	if err := c.send(ctx, "session.updated", fields{"session": next}); err != nil {
+	if err := c.send(ctx, "session.updated", fields{"session": next.shown()}); err != nil {
 		return nil, err
 	}
 	return transport.Configure{Settings: c.settings(next)}, nil
@@ -141,11 +154,11 @@ func (c *call) silence(id string) (transport.Inbound, error) {
 // hears refuses a session in a language that the recogniser does not know.
 func (s *Server) hears(next session) error {
 	t := next.Audio.Input.Transcription
-	if s.Language == nil || t == nil || t.Language == "" || s.Language(t.Language) {
+	if s.Language == nil || t == nil || t.language() == "" || s.Language(t.language()) {
 		return nil
 	}
 	return invalid("session.audio.input.transcription.language", "invalid_value",
-		"The recogniser does not know the language %q: name one that it knows, such as \"en\", or none.", t.Language)
+		"The recogniser does not know the language %q: name one that it knows, such as \"en\", or none.", t.language())
 }
 
 // sound takes a piece of the caller's sound.
@@ -251,60 +264,4 @@ func (e *itemCreate) result(it transport.Item) (transport.Item, error) {
 	}
 	it.Role, it.Call, it.Text = llm.ToolRole, &llm.ToolCall{ID: e.Item.CallID}, *e.Item.Output
 	return it, nil
-}
-
-// request reads the wish for an answer, in a session.
-func (e *responseCreate) request(id string, s session) (transport.Inbound, error) {
-	out := transport.Respond{Ref: id}
-	p := e.Response
-	if p == nil {
-		return out, nil
-	}
-	if p.Conversation != "" && p.Conversation != "auto" {
-		return nil, invalid("response.conversation", "invalid_value", "response.conversation is %q; this service offers \"auto\".", p.Conversation)
-	}
-	if p.Modalities != nil {
-		if err := validModalities("response.output_modalities", p.Modalities); err != nil {
-			return nil, err
-		}
-		written := p.Modalities[0] == "text"
-		out.Written = &written
-	}
-	if p.Instructions != nil {
-		if err := validInstructions("response.instructions", *p.Instructions); err != nil {
-			return nil, err
-		}
-	}
-	if len(p.Metadata) > 16 {
-		return nil, invalid("response.metadata", "invalid_value", "response.metadata has %d pairs; it may have 16.", len(p.Metadata))
-	}
-	for k, v := range p.Metadata {
-		if len(k) > 64 || len(v) > 512 {
-			return nil, invalid("response.metadata", "invalid_value", "A key of response.metadata may have 64 characters and a value 512.")
-		}
-	}
-	if p.MaxOutputTokens != nil {
-		if *p.MaxOutputTokens > maxTokens {
-			return nil, invalid("response.max_output_tokens", "invalid_value", "max_output_tokens is %d; it must be 1 to %d or \"inf\".", *p.MaxOutputTokens, maxTokens)
-		}
-		out.MaxTokens = int(*p.MaxOutputTokens)
-	}
-	if p.Tools != nil || p.ToolChoice != nil {
-		if p.Tools != nil {
-			s.Tools, out.Tools = p.Tools, p.Tools.offered()
-		}
-		switch {
-		case p.ToolChoice != nil:
-			s.ToolChoice = *p.ToolChoice
-		case len(s.Tools) == 0:
-			s.ToolChoice = toolChoice(llm.ChoiceAuto) // whatever the session wants of its own
-		}
-		if err := validTools("response", s.Tools, s.ToolChoice); err != nil {
-			return nil, err
-		}
-		choice := llm.Choice(s.ToolChoice)
-		out.Choice = &choice
-	}
-	out.Instructions, out.Metadata = p.Instructions, p.Metadata
-	return out, nil
 }

@@ -14,24 +14,32 @@ import (
 // defaultRoute may be asked for by name, and means none.
 const defaultRoute = "default"
 
-// routeOf returns the route that an address names, as ?route=NAME; empty where it names none. The error is a *denial.
-func (s *Server) routeOf(r *http.Request) (string, error) {
+// asked returns the route that an address names, as ?route=NAME, empty where it names none, and whether it asks for a transcription, as
+// ?intent=transcription. The error is a *denial.
+func (s *Server) asked(r *http.Request) (route string, listen bool, err error) {
 	query, err := url.ParseQuery(r.URL.RawQuery) // r.URL.Query would leave out what it does not understand, and with it what was asked for
 	if err != nil {
-		return "", &denial{http.StatusBadRequest, "invalid_query", fmt.Sprintf("The address's query cannot be read: %.100v. Pairs are separated by &, and what is special in them is escaped by %%.", err)}
+		return "", false, &denial{http.StatusBadRequest, "invalid_query", fmt.Sprintf("The address's query cannot be read: %.100v. Pairs are separated by &, and what is special in them is escaped by %%.", err)}
 	}
 	if model := query.Get("model"); len(model) > maxID {
-		return "", &denial{http.StatusBadRequest, "invalid_value", fmt.Sprintf("The address's model has %d bytes; it may have %d.", len(model), maxID)}
+		return "", false, &denial{http.StatusBadRequest, "invalid_value", fmt.Sprintf("The address's model has %d bytes; it may have %d.", len(model), maxID)}
+	}
+	switch intent := query.Get("intent"); intent {
+	case "", "conversation", talks:
+	case listens:
+		listen = true
+	default:
+		return "", false, &denial{http.StatusBadRequest, "invalid_value", fmt.Sprintf("The address's intent is %.64q; it may be %q, or be left out to talk.", intent, listens)}
 	}
 	name := query.Get("route")
 	if _, ok := s.Routes[name]; ok || name == "" || name == defaultRoute {
-		return name, nil
+		return name, listen, nil
 	}
 	names := slices.Sorted(maps.Keys(s.Routes))
 	if !slices.Contains(names, defaultRoute) {
 		names = slices.Insert(names, 0, defaultRoute)
 	}
-	return "", &denial{http.StatusNotFound, "unknown_route", fmt.Sprintf("There is no route %.64q. There are: %s.", name, strings.Join(names, ", "))}
+	return "", false, &denial{http.StatusNotFound, "unknown_route", fmt.Sprintf("There is no route %.64q. There are: %s.", name, strings.Join(names, ", "))}
 }
 
 // stays refuses a change of a session to a model whose name is that of another route than the call's. Any other name is taken for what

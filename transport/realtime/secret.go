@@ -154,5 +154,5 @@ func (s *Server) Issue(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	write(w, http.StatusOK, fields{"value": value, "expires_at": expires, "session": o.session})
+	write(w, http.StatusOK, fields{"value": value, "expires_at": expires, "session": o.session.shown()})
 }

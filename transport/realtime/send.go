@@ -52,10 +52,7 @@ func (c *call) Send(ctx context.Context, out transport.Outbound) error {
 		if c.current().Audio.Input.Transcription == nil {
 			return nil
 		}
-		return c.send(ctx, "conversation.item.input_audio_transcription.completed", fields{
-			"item_id": out.Item, "content_index": 0, "transcript": out.Text,
-			"usage": fields{"type": "duration", "seconds": out.Speech.Seconds()},
-		})
+		return c.transcribed(ctx, out)
 	case transport.TranscriptionFailed:
 		return c.send(ctx, "conversation.item.input_audio_transcription.failed", fields{
 			"item_id": out.Item, "content_index": 0,
@@ -84,6 +81,20 @@ func (c *call) Send(ctx context.Context, out transport.Outbound) error {
 		return c.fault(ctx, out)
 	}
 	return nil
+}
+
+// transcribed tells of the words of what the caller said. They are known whole, so there is one delta of them, as the protocol has it of such
+// models.
+func (c *call) transcribed(ctx context.Context, out transport.Transcribed) error {
+	const kind = "conversation.item.input_audio_transcription."
+	done := fields{
+		"item_id": out.Item, "content_index": 0, "transcript": out.Text,
+		"usage": fields{"type": "duration", "seconds": out.Speech.Seconds()},
+	}
+	if out.Text == "" {
+		return c.send(ctx, kind+"completed", done)
+	}
+	return c.sendAll(ctx, event{kind + "delta", fields{"item_id": out.Item, "content_index": 0, "delta": out.Text}}, event{kind + "completed", done})
 }
 
 // committed tells of the item that the caller's speech has become.
@@ -117,7 +128,7 @@ func (c *call) pause(ctx context.Context, out transport.Outbound, kind string) e
 
 // words sends the next words of an answer.
 func (c *call) words(ctx context.Context, out transport.Words) error {
-	c.answer.text.WriteString(out.Text)
+	c.answers.of(out.Response).text.WriteString(out.Text)
 	return c.send(ctx, textEvent(out.Response)+".delta", c.place(out.Response, fields{"delta": out.Text}))
 }
 
@@ -135,14 +146,15 @@ func (c *call) voice(ctx context.Context, out transport.Voice) error {
 		return c.play(ctx, out)
 	}
 	r := out.Response
-	c.encoded = format{Type: r.Encoding}.encode(c.encoded[:0], out.PCM)
-	b := make([]byte, 0, 256+base64.StdEncoding.EncodedLen(len(c.encoded)))
+	a := c.answers.of(r)
+	a.encoded = format{Type: r.Encoding}.encode(a.encoded[:0], out.PCM)
+	b := make([]byte, 0, 256+base64.StdEncoding.EncodedLen(len(a.encoded)))
 	b = append(b, `{"type":"response.output_audio.delta","event_id":"`...)
 	b = append(b, newEventID()...)
 	b = append(b, `",`...)
 	b = c.appendPlace(b, r)
 	b = append(b, `,"delta":"`...)
-	b = base64.StdEncoding.AppendEncode(b, c.encoded)
+	b = base64.StdEncoding.AppendEncode(b, a.encoded)
 	b = append(b, `"}`...)
 	return c.queue(ctx, b)
 }
@@ -177,6 +189,8 @@ func param(f transport.Fault) string {
 	switch {
 	case f.Part == transport.PartAfter:
 		return "previous_item_id"
+	case f.Part == transport.PartInput:
+		return "response.input"
 	case f.Part == transport.PartCall:
 		return "item.call_id"
 	case f.Part == transport.PartItem && f.Code == "invalid_value":
@@ -187,10 +201,21 @@ func param(f transport.Fault) string {
 	return ""
 }
 
+// sendError tells of an error: of one about an event of an attached connection, that connection alone.
 func (c *call) sendError(ctx context.Context, kind, code, message, param, ref string) error {
-	return c.send(ctx, "error", fields{"error": fields{
-		"type": kind, "code": code, "message": message, "param": orNull(param), "event_id": orNull(ref),
+	one, id, own := c.sides.whose(ref)
+	b, err := json.Marshal(fields{"type": "error", "event_id": newEventID(), "error": fields{
+		"type": kind, "code": code, "message": message, "param": orNull(param), "event_id": orNull(id),
 	}})
+	switch {
+	case err != nil:
+		return err
+	case own:
+		return c.queue(ctx, b)
+	case one != nil:
+		c.sides.tell(b, one, c.limits.Buffer)
+	}
+	return nil
 }
 
 // send queues one event.

@@ -30,11 +30,13 @@ type Server struct {
 	Language func(code string) bool        // Whether callers may speak it, as far as that is known yet. nil takes any.
 	Origins  []string                      // Pages of other origins that may connect; "*" is any.
 	Keys     []string                      // One of them is asked of whoever calls. Without any, everybody may.
+	Rates    func() []Rate                 // What clients are told of limits with each answer; nil tells nothing.
 	Limits   Limits
 	Queue    *budget.Queue // Counts the events that wait to be written; nil is nobody.
 	Log      *slog.Logger
 
 	secrets secrets
+	held    held
 }
 
 // Limits bounds what one client may take. A zero field means its default.
@@ -48,6 +50,7 @@ type Limits struct {
 	Pong     time.Duration // How long it may take to say so. It defaults to 30 s.
 	Idle     time.Duration // How long a client may send nothing at all. It defaults to 10 minutes.
 	Lifetime time.Duration // How long a call may last. It defaults to 60 minutes, as the protocol says.
+	Sides    int           // Connections that may be attached to one call. It defaults to 4.
 }
 
 func (l Limits) withDefaults() Limits {
@@ -61,6 +64,7 @@ func (l Limits) withDefaults() Limits {
 		Pong:     cmp.Or(l.Pong, 30*time.Second),
 		Idle:     cmp.Or(l.Idle, 10*time.Minute),
 		Lifetime: cmp.Or(l.Lifetime, 60*time.Minute),
+		Sides:    cmp.Or(l.Sides, 4),
 	}
 }
 
@@ -84,6 +88,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.Refuse(w, err)
 		return
 	}
+	if id := r.URL.Query().Get("call_id"); id != "" {
+		s.attach(w, r, guest, id)
+		return
+	}
 	release, err := s.Admit()
 	if err != nil {
 		s.Refuse(w, err)
@@ -95,15 +103,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.Refuse(w, err)
 		return
 	}
-	upgrader := websocket.Upgrader{
-		CheckOrigin:     func(*http.Request) bool { return true }, // Enter has
-		WriteBufferSize: 4 << 10,
-		Subprotocols:    []string{"realtime"},
-		Error: func(w http.ResponseWriter, _ *http.Request, status int, reason error) {
-			refuse(w, status, "bad_handshake", reason.Error())
-		},
-	}
-	ws, err := upgrader.Upgrade(w, r, nil)
+	ws, err := s.upgrade(w, r)
 	if err != nil {
 		return // the upgrader has answered
 	}
@@ -113,7 +113,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Opening is a call that is about to begin.
 type Opening struct {
 	ID      string // Of the call, and of its session on the wire.
+	Alias   string // Another name by which connections can be attached to it; empty for none.
 	session session
+	beta    bool // The client wants the events of the protocol's beta.
 
 	defaults transport.Settings // Of its route.
 }
@@ -123,15 +125,18 @@ type Opening struct {
 func (s *Server) Open(guest Guest, model string, patches ...json.RawMessage) (*Opening, error) {
 	var asked struct {
 		Model string `json:"model"`
+		Type  string `json:"type"`
 	}
 	for _, p := range patches {
-		if model == "" {
-			_ = json.Unmarshal(p, &asked) // update says what is wrong with it
-		}
+		_ = json.Unmarshal(p, &asked) // update says what is wrong with it
 	}
 	model = cmp.Or(model, asked.Model)
-	o := &Opening{ID: "sess_" + rand.Text(), defaults: s.begins(cmp.Or(guest.Route, model))}
-	o.session = newSession(o.ID, cmp.Or(model, s.Model), s.Voice, o.defaults)
+	kind := talks
+	if guest.listens || asked.Type == listens {
+		kind = listens
+	}
+	o := &Opening{ID: "sess_" + rand.Text(), beta: guest.beta, defaults: s.begins(cmp.Or(guest.Route, model))}
+	o.session = newSession(kind, o.ID, cmp.Or(model, s.Model), s.Voice, o.defaults)
 	for _, p := range patches {
 		if len(p) == 0 {
 			continue
@@ -154,6 +159,8 @@ func (s *Server) Open(guest Guest, model string, patches ...json.RawMessage) (*O
 // Converse holds a call on a line, which it closes, and says why it ended. about is said of it in the log.
 func (s *Server) Converse(ctx context.Context, line Line, o *Opening, about ...any) error {
 	c := newCall(line, s, o)
+	s.held.add(c, o.ID, o.Alias)
+	defer s.held.remove(c)
 	log := s.Log.With("call", c.ID())
 	log.Info("call begins", about...)
 	began := time.Now()

@@ -15,13 +15,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/gorilla/websocket"
-	"go.uber.org/goleak"
 
 	"riposte/audio"
 	"riposte/transport"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func defaults() transport.Settings {
 	return transport.Settings{
@@ -33,11 +30,21 @@ func defaults() transport.Settings {
 // peer is a client on a real socket.
 type peer struct {
 	*testing.T
-	ws *websocket.Conn
+	ws   *websocket.Conn
+	beta bool // It speaks the protocol's beta.
+
+	session map[string]any // As the call began with it.
 }
 
 // serve starts a server whose calls are held by hold, and connects one client. It returns why the call ended.
 func serve(t *testing.T, limits Limits, hold func(context.Context, transport.Call) error) (p *peer, ended <-chan error) {
+	t.Helper()
+	p, _, ended = serveAt(t, "?model=m", nil, func(s *Server) { s.Limits = limits }, hold)
+	return p, ended
+}
+
+// serveAt is serve for a client that connects with a query and headers, to a service that is set otherwise. It returns the service's address as well.
+func serveAt(t *testing.T, query string, header http.Header, set func(*Server), hold func(context.Context, transport.Call) error) (p *peer, url string, ended <-chan error) {
 	t.Helper()
 	why := make(chan error, 1)
 	s := &Server{
@@ -50,27 +57,37 @@ func serve(t *testing.T, limits Limits, hold func(context.Context, transport.Cal
 			return err
 		},
 		Admit: func() (func(), error) { return func() {}, nil }, Defaults: defaults(), Model: "m", Voice: "joe",
-		Limits: limits, Log: slog.New(slog.DiscardHandler), Language: func(code string) bool { return code == "en" },
+		Log: slog.New(slog.DiscardHandler), Language: func(code string) bool { return code == "en" },
 	}
-	server := httptest.NewServer(s)
+	if set != nil {
+		set(s)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/v1/realtime", s)
+	mux.Handle("/v1/realtime/calls/", s.Control())
+	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
-	ws, _, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(server.URL, "http")+"?model=m", nil)
+	url = "ws" + strings.TrimPrefix(server.URL, "http") + "/v1/realtime"
+	ws, _, err := websocket.DefaultDialer.Dial(url+query, header)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { ws.Close() })
-	p = &peer{t, ws}
-	if first := p.read()["type"]; first != "session.created" {
+	p = &peer{T: t, ws: ws, beta: header.Get("OpenAI-Beta") != ""}
+	first := p.read()
+	if kind := strings.TrimPrefix(first["type"].(string), "transcription_"); kind != "session.created" {
 		t.Fatalf("the first event is %v", first)
 	}
+	p.session = first["session"].(map[string]any)
 	if second := p.read()["type"]; second != "conversation.created" {
 		t.Fatalf("the second event is %v", second)
 	}
-	return p, why
+	return p, url, why
 }
 
 func (p *peer) send(event string) {
 	p.Helper()
+	p.record("client", []byte(event))
 	if err := p.ws.WriteMessage(websocket.TextMessage, []byte(event)); err != nil {
 		p.Fatal(err)
 	}
@@ -84,6 +101,7 @@ func (p *peer) read() map[string]any {
 	if err != nil {
 		p.Fatal(err)
 	}
+	p.record("service", b)
 	var e map[string]any
 	if err := json.Unmarshal(b, &e); err != nil {
 		p.Fatalf("%v in %s", err, b)
@@ -157,8 +175,13 @@ func TestWrongEvents(t *testing.T) {
 		{`{"type":"conversation.item.truncate","item_id":"i","event_id":"when"}`, "missing_required_parameter", "when"},
 		{`{"type":"conversation.item.retrieve","event_id":"which"}`, "missing_required_parameter", "which"},
 		{`{"type":"conversation.item.delete","item_id":"","event_id":"nobody"}`, "missing_required_parameter", "nobody"},
-		{`{"type":"response.create","response":{"conversation":"none"},"event_id":"aside"}`, "invalid_value", "aside"},
-		{`{"type":"response.create","response":{"input":[]},"event_id":"input"}`, "unknown_parameter", "input"},
+		{`{"type":"response.create","response":{"conversation":"other"},"event_id":"aside"}`, "invalid_value", "aside"},
+		{`{"type":"response.create","response":{"input":[{"type":"item_reference"}]},"event_id":"input"}`, "missing_required_parameter", "input"},
+		{`{"type":"response.create","response":{"input":[{"type":"message","role":"user","content":[]}]},"event_id":"said"}`, "missing_required_parameter", "said"},
+		{`{"type":"response.create","response":{"prompt":{"id":"p"}},"event_id":"prompt"}`, "invalid_value", "prompt"},
+		{`{"type":"response.create","response":{"audio":{"output":{"voice":"bob"}}},"event_id":"bob"}`, "invalid_value", "bob"},
+		{`{"type":"response.create","response":{"audio":{"output":{"format":{"type":"audio/pcm","rate":8000}}}},"event_id":"rate"}`, "invalid_value", "rate"},
+		{`{"type":"response.create","response":{"temprature":1},"event_id":"typo"}`, "unknown_parameter", "typo"},
 		{`{"type":"response.create","response":{"max_output_tokens":100000},"event_id":"endless"}`, "invalid_value", "endless"},
 		{`{"type":"session.update","session":null,"event_id":"null"}`, "missing_required_parameter", "null"},
 		{`{"type":"input_audio_buffer.append","audio":[1,2],"event_id":"numbers"}`, "invalid_type", "numbers"},
@@ -255,7 +278,8 @@ func TestAnswer(t *testing.T) {
 	}
 	want := []string{
 		"input_audio_buffer.speech_started", "input_audio_buffer.speech_stopped", "input_audio_buffer.committed",
-		"conversation.item.added", "conversation.item.done", "conversation.item.input_audio_transcription.completed",
+		"conversation.item.added", "conversation.item.done", "conversation.item.input_audio_transcription.delta",
+		"conversation.item.input_audio_transcription.completed",
 		"response.created", "response.output_item.added", "conversation.item.added", "response.content_part.added",
 		"response.output_audio_transcript.delta", "response.output_audio.delta",
 		"response.output_audio_transcript.delta", "response.output_audio.delta",

@@ -28,8 +28,8 @@ type session struct {
 	ToolChoice      toolChoice      `json:"tool_choice"`
 	ParallelCalls   bool            `json:"parallel_tool_calls"`
 	MaxOutputTokens tokenLimit      `json:"max_output_tokens"`
-	Truncation      json.RawMessage `json:"truncation"`
-	Tracing         json.RawMessage `json:"tracing"`
+	Truncation      truncation      `json:"truncation"`
+	Tracing         json.RawMessage `json:"tracing"` // Means nothing: what is kept of calls is the service's to say.
 	Include         []string        `json:"include"`
 	Prompt          json.RawMessage `json:"prompt"`
 	Reasoning       json.RawMessage `json:"reasoning,omitempty"` // Means nothing: the model answers without.
@@ -49,15 +49,19 @@ type audioInput struct {
 }
 
 type audioOutput struct {
-	Format format  `json:"format"`
-	Voice  string  `json:"voice"`
-	Speed  float32 `json:"speed"`
+	Format format    `json:"format"`
+	Voice  voiceName `json:"voice"`
+	Speed  float32   `json:"speed"`
 }
 
+// transcription is how the caller's words are understood.
 type transcription struct {
-	Model    string `json:"model,omitempty"`
-	Language string `json:"language,omitempty"`
-	Prompt   string `json:"prompt,omitempty"`
+	Model     string   `json:"model,omitempty"`
+	Language  string   `json:"language,omitempty"`
+	Languages []string `json:"languages,omitempty"` // In place of language; one is as good as that.
+	Prompt    string   `json:"prompt,omitempty"`
+	Keywords  []string `json:"keywords,omitempty"` // Words that are likely.
+	Delay     string   `json:"delay,omitempty"`    // Means nothing: words come when they are known.
 }
 
 // turnDetection is server_vad, which goes by silence alone, or semantic_vad, which goes by what is said and how. Its times
@@ -78,6 +82,33 @@ const (
 	turnReports = "riposte.turn"
 	hypotheses  = "riposte.hypothesis"
 	holds       = "riposte.hold"
+	logProbs    = "item.input_audio_transcription.logprobs" // Is refused.
+)
+
+// voiceName is the name of a voice: a string, or an object with it as its ID.
+type voiceName string
+
+// UnmarshalJSON takes either.
+func (v *voiceName) UnmarshalJSON(b []byte) error {
+	var object struct {
+		ID *string `json:"id"`
+	}
+	switch {
+	case json.Unmarshal(b, (*string)(v)) == nil:
+	case json.Unmarshal(b, &object) == nil && object.ID != nil:
+		*v = voiceName(*object.ID)
+	default:
+		return invalid("audio.output.voice", "invalid_type", "voice must be a string, or an object with the voice's id.")
+	}
+	return nil
+}
+
+// The types of sessions. A transcription only listens.
+const (
+	talks   = "realtime"
+	listens = "transcription"
+	talkObj = "realtime.session"
+	listObj = "realtime.transcription_session"
 )
 
 // voices are the names that clients of the protocol ask for without having looked. They all mean the service's own voice.
@@ -86,22 +117,25 @@ var voices = []string{"alloy", "ash", "ballad", "cedar", "coral", "echo", "marin
 // Voices returns the names that clients ask for without having looked, of this protocol and of the speech endpoint.
 func Voices() []string { return append(slices.Clone(voices), "fable", "nova", "onyx") }
 
-// newSession returns the session that a call begins with.
-func newSession(id, model, voice string, s transport.Settings) session {
+// newSession returns the session of a type that a call begins with.
+func newSession(kind, id, model, voice string, s transport.Settings) session {
 	out := session{
-		Type: "realtime", Object: "realtime.session", ID: id, Model: model,
+		Type: kind, Object: talkObj, ID: id, Model: model,
 		Instructions: s.Instructions, Modalities: []string{"audio"},
-		Tools: tools{}, ParallelCalls: true, MaxOutputTokens: tokenLimit(s.MaxTokens), Truncation: json.RawMessage(`"auto"`),
+		Tools: tools{}, ParallelCalls: true, MaxOutputTokens: tokenLimit(s.MaxTokens), Truncation: truncation{Type: "auto"},
 		Audio: sessionAudio{
 			Input: audioInput{
 				Format:        format{Type: "audio/pcm", Rate: PCMRate},
 				Transcription: &transcription{Language: s.Language, Prompt: s.Vocabulary},
 			},
-			Output: audioOutput{Format: format{Type: "audio/pcm", Rate: PCMRate}, Voice: voice, Speed: cmp.Or(s.Speed, 1)},
+			Output: audioOutput{Format: format{Type: "audio/pcm", Rate: PCMRate}, Voice: voiceName(voice), Speed: cmp.Or(s.Speed, 1)},
 		},
 		Riposte: &extension{},
 	}
 	out.Riposte.complete(s.Plan)
+	if kind == listens {
+		out.Object = listObj
+	}
 	if d := s.Detection; d != nil {
 		kind := serverVAD
 		if d.Silence == 0 {
@@ -152,6 +186,14 @@ func (s session) update(patch json.RawMessage, defaults transport.Settings, voic
 	}
 	if isNull(bytes.TrimSpace(patch)) {
 		return s, invalid("session", "missing_required_parameter", "session.update needs a session.")
+	}
+	if patch, err = modern(patch, s.Type); err != nil {
+		return s, err
+	}
+	if s.Type == listens {
+		if err := onlyListens(patch); err != nil {
+			return s, err
+		}
 	}
 	if kind := detectionOf(patch); kind != "" && next.Audio.Input.TurnDetection != nil && kind != next.Audio.Input.TurnDetection.Type {
 		next.Audio.Input.TurnDetection = nil // nothing of one kind is meant for the other
@@ -227,8 +269,11 @@ func (s session) validate(old session, voice string) error {
 	if s.ID != old.ID || s.Object != old.Object || s.ExpiresAt != old.ExpiresAt {
 		return invalid("session", "invalid_value", "id, object and expires_at of a session cannot be changed.")
 	}
-	if s.Type != "realtime" {
-		return invalid("session.type", "invalid_value", "session.type is %.64q; this service offers \"realtime\".", s.Type)
+	if s.Type != talks && s.Type != listens {
+		return invalid("session.type", "invalid_value", "session.type is %.64q; this service offers %q and %q.", s.Type, talks, listens)
+	}
+	if s.Type != old.Type {
+		return invalid("session.type", "invalid_value", "This session is of the type %q, and stays so. For the other one connect anew: with ?intent=transcription for transcriptions, without it to talk.", old.Type)
 	}
 	if len(s.Model) > maxID && s.Model != old.Model {
 		return invalid("session.model", "invalid_value", "The model's name has %d bytes; it may have %d.", len(s.Model), maxID)
@@ -239,11 +284,8 @@ func (s session) validate(old session, voice string) error {
 	if err := validInstructions("session.instructions", s.Instructions); err != nil {
 		return err
 	}
-	if t := s.Audio.Input.Transcription; t != nil && len(t.Prompt)+len(t.Model) > maxPrompt {
-		return invalid("session.audio.input.transcription", "invalid_value", "The prompt and the model's name have %d bytes; they may have %d.", len(t.Prompt)+len(t.Model), maxPrompt)
-	}
-	if t := s.Audio.Input.Transcription; t != nil && len(t.Language) > maxLanguage {
-		return invalid("session.audio.input.transcription.language", "invalid_value", "The language's code has %d bytes; it may have %d, such as \"en\".", len(t.Language), maxLanguage)
+	if err := s.Audio.Input.Transcription.validate(); err != nil {
+		return err
 	}
 	if s.MaxOutputTokens < 0 || s.MaxOutputTokens > maxTokens {
 		return invalid("session.max_output_tokens", "invalid_value", "max_output_tokens is %d; it must be 1 to %d or \"inf\".", s.MaxOutputTokens, maxTokens)
@@ -255,6 +297,9 @@ func (s session) validate(old session, voice string) error {
 		return invalid("session.prompt", "invalid_value", "This service keeps no prompts: put the text into session.instructions.")
 	}
 	for i, inc := range s.Include {
+		if inc == logProbs {
+			return invalid("session.include", "invalid_value", "session.include holds %q; the recogniser does not say how sure it is of each token.", inc)
+		}
 		if inc != turnReports && inc != hypotheses && inc != holds {
 			return invalid("session.include", "invalid_value", "session.include holds %.64q; this service can include %q, %q and %q.",
 				inc, turnReports, hypotheses, holds)
@@ -275,13 +320,16 @@ func (s session) validate(old session, voice string) error {
 // validKept bounds what is taken by habit, means nothing, and goes back to the client with each session.updated.
 func (s session) validKept() error {
 	size := 0
-	for _, kept := range []json.RawMessage{s.Tracing, s.Truncation, s.Reasoning, s.Audio.Input.NoiseReduction} {
+	for _, kept := range []json.RawMessage{s.Tracing, s.Reasoning, s.Audio.Input.NoiseReduction} {
 		size += len(kept)
 	}
 	if size > maxKept {
-		return invalid("session", "invalid_value", "tracing, truncation, reasoning and noise_reduction have %d bytes; together they may have %d. This service makes nothing of them.", size, maxKept)
+		return invalid("session", "invalid_value", "tracing, reasoning and noise_reduction have %d bytes; together they may have %d. This service makes nothing of them.", size, maxKept)
 	}
-	return nil
+	if err := validTracing(s.Tracing); err != nil {
+		return err
+	}
+	return validReasoning("session.reasoning", s.Reasoning)
 }
 
 // detectionOf returns the kind of turn detection that a patch asks for; empty when it leaves that as it is.
@@ -311,9 +359,10 @@ func (a sessionAudio) validate(old sessionAudio, voice string) error {
 	if o := a.Output; o.Speed != old.Output.Speed && (o.Speed < 0.25 || o.Speed > 1.5) {
 		return invalid("session.audio.output.speed", "invalid_value", "speed is %v; it must be 0.25 to 1.5.", o.Speed)
 	}
-	if v := a.Output.Voice; v != voice && v != old.Output.Voice && !slices.Contains(voices, v) {
-		return invalid("session.audio.output.voice", "invalid_value", "The voice %.64q is not known. This service speaks with %q; the names %s mean the same.",
-			v, voice, strings.Join(voices, ", "))
+	if v := a.Output.Voice; v != old.Output.Voice {
+		if err := validVoice("session.audio.output.voice", string(v), voice); err != nil {
+			return err
+		}
 	}
 	d := a.Input.TurnDetection
 	if d == nil {
@@ -346,13 +395,23 @@ func (a sessionAudio) validate(old sessionAudio, voice string) error {
 	return nil
 }
 
+// validVoice takes the service's own voice, and the names that mean the same.
+func validVoice(param, v, voice string) error {
+	if v == voice || slices.Contains(voices, v) {
+		return nil
+	}
+	return invalid(param, "invalid_value", "The voice %.64q is not known. This service speaks with %q; the names %s mean the same.",
+		v, voice, strings.Join(voices, ", "))
+}
+
 // validReduction takes the kinds of noise reduction that clients ask for by habit. Either means the same: sound is heard as it comes.
 func validReduction(raw json.RawMessage) error {
 	if isNull(raw) {
 		return nil
 	}
 	var asked struct {
-		Type string `json:"type"`
+		Type     string   `json:"type"`
+		Strength *float64 `json:"strength"`
 	}
 	if err := json.Unmarshal(raw, &asked); err != nil || asked.Type != "near_field" && asked.Type != "far_field" {
 		return invalid("session.audio.input.noise_reduction", "invalid_value", "noise_reduction must be null or have the type near_field or far_field. This service reduces no noise with either.")
@@ -366,13 +425,16 @@ func (s session) settings(defaults transport.Settings) transport.Settings {
 	out.Instructions = s.Instructions
 	out.Written = slices.Contains(s.Modalities, "text")
 	out.Holds = slices.Contains(s.Include, holds)
-	out.MaxTokens = int(s.MaxOutputTokens)
+	out.MaxTokens, out.Whole, out.Keep = int(s.MaxOutputTokens), s.Truncation.Type == "disabled", s.Truncation.keep()
 	out.Tools, out.Choice, out.OneCall = s.Tools.offered(), llm.Choice(s.ToolChoice), !s.ParallelCalls
 	out.Rate, out.Encoding = s.Audio.Output.Format.Rate, s.Audio.Output.Format.Type
 	out.Speed = s.Audio.Output.Speed
 	out.Plan = s.Riposte.plan()
 	if t := s.Audio.Input.Transcription; t != nil {
-		out.Language, out.Vocabulary = t.Language, t.Prompt
+		out.Language, out.Vocabulary = t.language(), t.vocabulary()
+	}
+	if s.Type == listens {
+		out.Listens, out.Instructions, out.Tools = true, "", nil
 	}
 	out.Detection = nil
 	if d := s.Audio.Input.TurnDetection; d != nil {
@@ -382,6 +444,7 @@ func (s session) settings(defaults transport.Settings) transport.Settings {
 			Respond:   *d.CreateResponse,
 			Interrupt: *d.InterruptResponse,
 		}
+		out.Detection.Respond = out.Detection.Respond && s.Type != listens
 		if d.Silence != nil {
 			out.Detection.Silence = time.Duration(*d.Silence) * time.Millisecond
 		}

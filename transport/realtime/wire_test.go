@@ -31,6 +31,10 @@ var wireCases = []struct {
 	{"call", `{"type":"conversation.item.create","item":{"type":"function_call","call_id":"c","name":"f","arguments":"{\"x\":\"<1>\"}"}}`, ""},
 	{"result", `{"type":"conversation.item.create","item":{"type":"function_call_output","call_id":"c","output":""}}`, ""},
 	{"create with tools", `{"type":"response.create","response":{"tools":[{"type":"function","name":"f","parameters":{"type":"object","description":"a < b"},"strict":true}],"tool_choice":{"type":"function","name":"f"}}}`, ""},
+	{"create beside the conversation", `{"type":"response.create","response":{"conversation":"none","metadata":{"a":"b"},"output_modalities":["text"],"parallel_tool_calls":false,"audio":{"output":{"format":{"type":"audio/pcmu"},"voice":{"id":"x"}}},"reasoning":{"effort":"low"},"input":[{"type":"item_reference","id":"i"},{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}]}]}}`, ""},
+	{"create to nothing", `{"type":"response.create","response":{"conversation":"none","input":[]}}`, ""},
+	{"create as in the beta", `{"type":"response.create","response":{"modalities":["text","audio"],"voice":"x","output_audio_format":"pcm16","max_response_output_tokens":7,"temperature":0.8}}`, ""},
+	{"update of a transcription", `{"type":"transcription_session.update","session":{"input_audio_format":"pcm16"}}`, ""},
 	{"create without tools", `{"type":"response.create","response":{"tools":[],"tool_choice":"none"}}`, ""},
 
 	{"heard", `{"type":"riposte.heard","response_id":"r","mouth_to_ear_ms":612.5,"jitter_ms":3,"buffer_ms":40,"round_trip_ms":12,"lost_percent":0.5}`, ""},
@@ -126,7 +130,7 @@ var sameJSON = cmp.Transformer("JSON", func(raw json.RawMessage) (v any) {
 })
 
 func TestSessionUpdate(t *testing.T) {
-	base := newSession("sess_1", "m", "joe", defaults())
+	base := newSession(talks, "sess_1", "m", "joe", defaults())
 	tests := []struct {
 		name, patch string
 		param       string // Of the refusal; empty when it is to be taken.
@@ -208,11 +212,41 @@ func TestSessionUpdate(t *testing.T) {
 		{"another type", `{"instructions":7}`, "session.instructions", nil},
 		{"no object", `7`, "session", nil},
 		{"much of tracing", `{"tracing":{"a":"` + strings.Repeat("x", maxKept) + `"}}`, "session", nil},
-		{"much of truncation and reasoning", `{"truncation":"` + strings.Repeat("x", maxKept/2) + `","reasoning":"` + strings.Repeat("x", maxKept/2) + `"}`, "session", nil},
+		{"much of tracing and reasoning", `{"tracing":"` + strings.Repeat("x", maxKept/2) + `","reasoning":"` + strings.Repeat("x", maxKept/2) + `"}`, "session", nil},
 		{"much of noise reduction", `{"audio":{"input":{"noise_reduction":{"type":"near_field","x":"` + strings.Repeat("x", maxKept) + `"}}}}`, "session", nil},
 		{"truncation", `{"truncation":{"type":"retention_ratio","retention_ratio":0.5}}`, "", func(s *session) {
-			s.Truncation = json.RawMessage(`{"type":"retention_ratio","retention_ratio":0.5}`)
+			half := float32(0.5)
+			s.Truncation = truncation{"retention_ratio", &half}
 		}},
+		{"no truncation", `{"truncation":"disabled"}`, "", func(s *session) { s.Truncation.Type = "disabled" }},
+		{"an unknown truncation", `{"truncation":"some"}`, "session.truncation", nil},
+		{"truncation to nothing", `{"truncation":{"type":"retention_ratio","retention_ratio":0}}`, "session.truncation.retention_ratio", nil},
+		{"truncation to a limit", `{"truncation":{"type":"retention_ratio","retention_ratio":0.8,"token_limits":{"post_instructions":100}}}`, "session.truncation.token_limits", nil},
+		{"tracing by a group", `{"tracing":{"workflow_name":"w","group_id":"g","metadata":{"a":1}}}`, "", func(s *session) {
+			s.Tracing = json.RawMessage(`{"workflow_name":"w","group_id":"g","metadata":{"a":1}}`)
+		}},
+		{"unknown tracing", `{"tracing":"always"}`, "session.tracing", nil},
+		{"unknown reasoning", `{"reasoning":{"effort":7}}`, "session.reasoning", nil},
+		{"a voice by its ID", `{"audio":{"output":{"voice":{"id":"joe"}}}}`, "", func(*session) {}},
+		{"a number for a voice", `{"audio":{"output":{"voice":7}}}`, "session.audio.output.voice", nil},
+		{"keywords", `{"audio":{"input":{"transcription":{"keywords":["Riposte"],"languages":["en"],"delay":"low"}}}}`, "", func(s *session) {
+			tr := s.Audio.Input.Transcription
+			tr.Keywords, tr.Languages, tr.Delay = []string{"Riposte"}, []string{"en"}, "low"
+		}},
+		{"two languages", `{"audio":{"input":{"transcription":{"languages":["en","de"]}}}}`, "session.audio.input.transcription.languages", nil},
+		{"another delay", `{"audio":{"input":{"transcription":{"delay":"none"}}}}`, "session.audio.input.transcription.delay", nil},
+		{"log probabilities", `{"include":["item.input_audio_transcription.logprobs"]}`, "session.include", nil},
+		{"a transcription", `{"type":"transcription"}`, "session.type", nil},
+		{"the beta's session", `{"modalities":["text","audio"],"voice":"marin","input_audio_format":"g711_ulaw","output_audio_format":"g711_alaw","input_audio_transcription":{"model":"whisper-1"},"turn_detection":{"type":"server_vad","silence_duration_ms":700},"max_response_output_tokens":50,"temperature":0.8}`, "",
+			func(s *session) {
+				s.Audio.Input.Format, s.Audio.Output.Format, s.Audio.Output.Voice = format{"audio/pcmu", 8000}, format{"audio/pcma", 8000}, "marin"
+				s.Audio.Input.Transcription.Model, s.MaxOutputTokens = "whisper-1", 50
+				*s.Audio.Input.TurnDetection.Silence = 700
+			}},
+		{"the beta's text", `{"modalities":["text"],"turn_detection":null}`, "", func(s *session) {
+			s.Modalities, s.Audio.Input.TurnDetection = []string{"text"}, nil
+		}},
+		{"the beta's field of another type", `{"audio":7,"voice":"marin"}`, "session", nil},
 		{"an event included twice", `{"include":["riposte.turn","riposte.turn"]}`, "session.include", nil},
 		{"a long language", `{"audio":{"input":{"transcription":{"language":"` + strings.Repeat("x", 1000) + `"}}}}`, "session.audio.input.transcription.language", nil},
 		{"a prompt", `{"prompt":{"id":"` + strings.Repeat("x", 1000) + `"}}`, "session.prompt", nil},
@@ -246,7 +280,7 @@ func TestSessionUpdate(t *testing.T) {
 
 // After detection was off it comes back with the service's own settings.
 func TestDetectionComesBack(t *testing.T) {
-	s := newSession("sess_1", "m", "joe", defaults())
+	s := newSession(talks, "sess_1", "m", "joe", defaults())
 	for _, patch := range []string{
 		`{"audio":{"input":{"turn_detection":null}}}`,
 		`{"audio":{"input":{"turn_detection":{"type":"server_vad","create_response":false}}}}`,
@@ -267,7 +301,7 @@ func TestDetectionComesBack(t *testing.T) {
 func TestDetectionKinds(t *testing.T) {
 	def := defaults()
 	def.Detection.Silence = 0
-	s := newSession("sess_1", "m", "joe", def)
+	s := newSession(talks, "sess_1", "m", "joe", def)
 	for _, step := range []struct {
 		patch     string
 		silence   time.Duration
@@ -310,7 +344,7 @@ func TestFormats(t *testing.T) {
 // What is wrong is said in words that are right, and what a client has sent does not come back whole.
 func TestWording(t *testing.T) {
 	long := strings.Repeat("x", 100_000)
-	base := newSession("sess_1", "m", "joe", defaults())
+	base := newSession(talks, "sess_1", "m", "joe", defaults())
 	update := func(patch string) error { _, err := base.update(json.RawMessage(patch), defaults(), "joe"); return err }
 	event := func(e string) error { _, _, err := decode([]byte(e)); return err }
 	for _, tt := range []struct {

@@ -121,6 +121,7 @@ func (s *Server) Open(ctx context.Context) error {
 	s.mux.HandleFunc("POST /v1/realtime/calls", s.create)
 	s.mux.HandleFunc("POST /v1/realtime/calls/{id}", s.again)
 	s.mux.HandleFunc("POST /v1/realtime/calls/{id}/hangup", s.hangUp)
+	s.mux.Handle("POST /v1/realtime/calls/{id}/{verb}", s.Calls.Control())
 	s.mux.HandleFunc("OPTIONS /v1/realtime/calls/", s.Calls.Preflight)
 	s.mux.HandleFunc("OPTIONS /v1/realtime/calls", s.Calls.Preflight)
 	return nil
@@ -258,6 +259,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	id := "rtc_" + rand.Text()
+	opening.Alias = id
 	log := s.Log.With("call", opening.ID)
 	l, err := newLine(s.api, s.config, s.Limits.withDefaults(), &s.tally, log)
 	if err != nil {
@@ -324,12 +326,12 @@ func (s *Server) again(w http.ResponseWriter, r *http.Request) {
 
 // hangUp ends a call.
 func (s *Server) hangUp(w http.ResponseWriter, r *http.Request) {
-	_, err := s.Calls.Enter(w, r)
-	var l *line
-	if err == nil {
-		l, err = s.find(r)
-	}
+	l, err := s.find(r)
 	if err != nil {
+		s.Calls.HangUp(w, r) // it may be one over another wire
+		return
+	}
+	if _, err := s.Calls.Enter(w, r); err != nil {
 		s.Calls.Refuse(w, err)
 		return
 	}
