@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -70,6 +71,29 @@ func TestFaultParam(t *testing.T) {
 	} {
 		if got := param(f); got != want {
 			t.Errorf("%+v is about %q, want %q", f, got, want)
+		}
+	}
+}
+
+// Every event that has not been refused reaches the pipeline as what it is.
+func TestClientEvents(t *testing.T) {
+	got := make(chan transport.Inbound, 1)
+	p, _ := serve(t, Limits{}, listen(got))
+	for _, tt := range []struct {
+		event string
+		want  transport.Inbound
+	}{
+		{`{"type":"input_audio_buffer.commit","event_id":"e"}`, transport.Commit{Ref: "e"}},
+		{`{"type":"input_audio_buffer.clear","event_id":"e"}`, transport.Clear{Ref: "e"}},
+		{`{"type":"conversation.item.create","event_id":"e","previous_item_id":"root","item":{"id":"mine","type":"message","role":"system","content":[{"type":"input_text","text":"Hi."}]}}`,
+			transport.Add{Ref: "e", Item: transport.Item{ID: "mine", Role: llm.System, Text: "Hi.", After: transport.Root}}},
+		{`{"type":"conversation.item.truncate","event_id":"e","item_id":"i","content_index":0,"audio_end_ms":1500}`, transport.Truncate{Ref: "e", Item: "i", Heard: 1500 * time.Millisecond}},
+		{`{"type":"response.cancel","event_id":"e","response_id":"r"}`, transport.Cancel{Ref: "e", Response: "r"}},
+		{`{"type":"response.create","event_id":"e"}`, transport.Respond{Ref: "e"}},
+	} {
+		p.send(tt.event)
+		if diff := cmp.Diff(tt.want, <-got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.event, diff)
 		}
 	}
 }

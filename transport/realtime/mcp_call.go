@@ -23,16 +23,16 @@ var runErrors = map[string]int{"wrong_arguments": -32602, "unknown": -32601, "ti
 func serverCall(m transport.Item) item {
 	arguments := string(m.Call.Arguments)
 	it := item{
-		ID: m.ID, Object: "realtime.item", Type: "mcp_call", Status: "in_progress", Server: m.Server, Name: m.Call.Name, Arguments: &arguments,
+		ID: m.ID, Type: "mcp_call", Server: m.Server, Name: m.Call.Name, Arguments: &arguments, // the protocol has neither object nor status here
 	}
 	switch code, protocol := runErrors[m.Outcome]; {
 	case m.Outcome == "":
 	case m.Outcome == transport.RanWell:
-		it.Status, it.Output = "completed", &m.Text
+		it.Output = &m.Text
 	case protocol:
-		it.Status, it.Error = "incomplete", &runError{"protocol_error", code, m.Text}
+		it.Error = &runError{"protocol_error", code, m.Text}
 	default:
-		it.Status, it.Error = "incomplete", &runError{Type: "tool_execution_error", Message: m.Text}
+		it.Error = &runError{Type: "tool_execution_error", Message: m.Text}
 	}
 	return it
 }

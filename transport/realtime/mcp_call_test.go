@@ -61,7 +61,10 @@ func TestServerCalls(t *testing.T) {
 			}
 		}
 		if it, ok := e["item"].(map[string]any); ok {
-			line += fmt.Sprintf(" %v %v", it["id"], it["status"])
+			line += fmt.Sprintf(" %v", it["id"])
+			if status, ok := it["status"]; ok {
+				line += fmt.Sprintf(" %v", status)
+			}
 			if it["type"] == "mcp_call" {
 				line += fmt.Sprintf(" %v %v %v", it["server_label"], it["arguments"], it["output"])
 				if why, ok := it["error"].(map[string]any); ok {
@@ -86,14 +89,14 @@ func TestServerCalls(t *testing.T) {
 	}
 	for i, id := range []string{"x", "y", "z"} {
 		want = append(want,
-			fmt.Sprintf("output_item.added %d %s in_progress clerk  <nil>", i+1, id), fmt.Sprintf("conversation.item.added %s in_progress clerk  <nil>", id),
+			fmt.Sprintf("output_item.added %d %s clerk  <nil>", i+1, id), fmt.Sprintf("conversation.item.added %s clerk  <nil>", id),
 			fmt.Sprintf("mcp_call_arguments.delta %d %s %s", i+1, id, arguments), fmt.Sprintf("mcp_call_arguments.done %d %s %s", i+1, id, arguments),
 			fmt.Sprintf("mcp_call.in_progress %d %s", i+1, id))
 	}
 	for _, c := range []struct{ end, item string }{
-		{"failed 2 y", "y incomplete clerk " + arguments + " <nil> protocol_error It took too long."},
-		{"completed 1 x", "x completed clerk " + arguments + " sunny"},
-		{"failed 3 z", "z incomplete clerk " + arguments + " <nil> tool_execution_error No clouds."},
+		{"failed 2 y", "y clerk " + arguments + " <nil> protocol_error It took too long."},
+		{"completed 1 x", "x clerk " + arguments + " sunny"},
+		{"failed 3 z", "z clerk " + arguments + " <nil> tool_execution_error No clouds."},
 	} {
 		want = append(want, "mcp_call."+c.end, "output_item.done "+strings.Fields(c.end)[1]+" "+c.item, "conversation.item.done "+c.item)
 	}
