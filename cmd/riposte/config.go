@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -117,29 +118,38 @@ func orFile(section string) string {
 // Validate refuses keys that no flag has, and names the nearest that one has; and lists where one value is meant.
 func (c config) Validate(app *kong.Application) error {
 	var known []string
-	single := map[string]bool{}
+	flags := map[string]*kong.Flag{}
 	_ = kong.Visit(app, func(n kong.Visitable, next kong.Next) error {
 		if f, ok := n.(*kong.Flag); ok && f.Group != nil {
 			known = append(known, f.Name)
-			single[f.Name] = !f.IsSlice()
+			flags[f.Name] = f
 		}
 		return next(nil)
 	})
 	var wrong []string
 	for name, e := range c.values {
-		if e.list && single[name] {
+		flag := flags[name]
+		switch {
+		case flag == nil:
+			wrong = append(wrong, fmt.Sprintf("%s:%d: %s", c.path, e.line, unknown(name, known)))
+		case e.list && !flag.IsSlice():
 			wrong = append(wrong, fmt.Sprintf("%s:%d: %v", c.path, e.line, oneText(name)))
 		}
-		if slices.Contains(known, name) {
-			continue
-		}
-		wrong = append(wrong, fmt.Sprintf("%s:%d: %s", c.path, e.line, unknown(name, known)))
 	}
 	slices.Sort(wrong)
 	if len(wrong) > 0 {
 		return fmt.Errorf("%s", strings.Join(wrong, "\n"))
 	}
 	return nil
+}
+
+// parse says why the value is none that the flag could have.
+func (e entry) parse(flag *kong.Flag) error {
+	if flag.Enum != "" && !slices.Contains(flag.EnumSlice(), fmt.Sprint(e.value)) {
+		return fmt.Errorf("it must be one of %s and not %q", strings.Join(flag.EnumSlice(), ", "), e.value)
+	}
+	value := reflect.New(flag.Target.Type()).Elem()
+	return flag.Mapper.Decode(&kong.DecodeContext{Value: flag.Value, Scan: kong.Scan().PushTyped(e.value, kong.FlagValueToken)}, value)
 }
 
 // oneText says that a setting is no list.
@@ -174,6 +184,9 @@ func (c config) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, er
 		if _, set := os.LookupEnv(env); set {
 			return nil, nil
 		}
+	}
+	if err := e.parse(flag); err != nil {
+		return nil, fmt.Errorf("%s:%d: %w", c.path, e.line, err)
 	}
 	return e.value, nil
 }

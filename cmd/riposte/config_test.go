@@ -61,8 +61,8 @@ func TestConfigRefused(t *testing.T) {
 		{"a list at the top", "- a\n", "must be a section"},
 		{"no YAML", "a: [\n", "config file"},
 		{"set twice", "calls:\n  max: 1\ncalls-max: 2\n", "calls-max is set twice"},
-		{"no duration", "talk:\n  silence: soon\n", "talk-silence"},
-		{"no number", "calls:\n  max: many\n", "calls-max"},
+		{"no duration", "talk:\n  silence: soon\n", "riposte.yaml:2: expected duration but got \"soon\""},
+		{"no number", "calls:\n  max: many\n", "riposte.yaml:2: expected a valid"},
 		{"out of bounds", "calls:\n  max: 0\n", "calls-max is 0: it must be at least 1"},
 		{"two out of bounds", "budget:\n  stt: 0s\n  llm: -1ms\n", "the llm share"},
 		{"no share", "budget:\n  stt: 0s\n", "the stt share of the budget is 0s"},
@@ -76,7 +76,7 @@ func TestConfigRefused(t *testing.T) {
 		{"no part", "llm:\n  gpu: cuda\n  split: [NaN, 1]\n", "llm-split is [NaN 1]"},
 		{"a part too many", "llm:\n  gpu: cuda\n  devices: [CUDA0]\n  split: [3, 1]\n", "llm-split has 2 parts for the 1 GPUs"},
 		{"a list of one text", "talk:\n  openers: [Hm., Well.]\n", `"talk.openers" takes one text and no list`},
-		{"no such format", "log:\n  format: xml\n", "log-format"},
+		{"no such format", "log:\n  format: xml\n", `riposte.yaml:2: it must be one of auto, text, json and not "xml"`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -119,7 +119,14 @@ func (c *doctorCmd) trial(ctx context.Context) finding {
 	if err != nil {
 		return finding{what: "engines", err: err}
 	}
-	e.close()
+	defer e.close()
+	routes, err := c.openRoutes()
+	if err == nil {
+		err = hears(routes, e.stt.Knows)
+	}
+	if err != nil {
+		return finding{what: "engines", err: err}
+	}
 	return finding{what: "engines", detail: fmt.Sprintf("all of them load and warm up, in %v", time.Since(began).Round(time.Millisecond))}
 }
 
