@@ -32,7 +32,7 @@ func ReadFile(path string) (p PCM, rate int, err error) {
 // Decode is ReadFile for a stream, which is read to the end of its sound. The name appears in errors.
 func Decode(r io.Reader, name string) (p PCM, rate int, err error) {
 	limited := &limitReader{r: r, left: MaxFileBytes}
-	p, rate, err = decode(bufio.NewReaderSize(limited, 64<<10))
+	p, rate, err = decode(bufio.NewReaderSize(limited, 64<<10), nil)
 	switch {
 	case limited.left <= 0:
 		err = fmt.Errorf("%w: more than %d MiB", ErrTooLong, MaxFileBytes>>20)
@@ -78,8 +78,8 @@ func ReadRaw(path string, rate int) (PCM, error) {
 	return FromBytes(b), nil
 }
 
-// decode reads one file of whatever kind.
-func decode(r *bufio.Reader) (PCM, int, error) {
+// decode reads one file of whatever kind. Where to is not nil, the sound goes there as it comes.
+func decode(r *bufio.Reader, to sink) (PCM, int, error) {
 	head, err := r.Peek(12)
 	if len(head) == 0 {
 		if errors.Is(err, io.EOF) {
@@ -89,11 +89,11 @@ func decode(r *bufio.Reader) (PCM, int, error) {
 	}
 	switch magic(head) {
 	case "WAV":
-		return decodeWAV(r)
+		return decodeWAV(r, to)
 	case "FLAC":
-		return decodeFLAC(r)
+		return decodeFLAC(r, to)
 	case "MP3":
-		return decodeMP3(r)
+		return decodeMP3(r, to)
 	}
 	return nil, 0, fmt.Errorf("%w: neither WAV, FLAC nor MP3; convert it with: ffmpeg -i IN OUT.wav, or say the rate if it is raw 16-bit sound",
 		ErrFormat)
@@ -124,26 +124,49 @@ func magic(head []byte) string {
 	return ""
 }
 
-// mixer collects the mono sound of a file, up to MaxFileDuration.
+// mixer collects the mono sound of a file, up to MaxFileDuration, or hands it on.
 type mixer struct {
-	sound PCM
+	sound PCM // What was not handed on.
+	count int
 	limit int
+	rate  int
+	to    sink // nil hands nothing on.
 }
 
+// sink takes sound as it comes, and may end it with an error.
+type sink func(p PCM, rate int) error
+
 // newMixer returns a mixer for a file at rate hertz.
-func newMixer(rate int) *mixer {
-	return &mixer{limit: max(1, min(rate, maxRate)) * int(MaxFileDuration/time.Second)}
+func newMixer(rate int, to sink) *mixer {
+	return &mixer{limit: max(1, min(rate, maxRate)) * int(MaxFileDuration/time.Second), rate: rate, to: to}
 }
+
+// flush hands on what there is.
+func (m *mixer) flush() error {
+	if m.to == nil || len(m.sound) == 0 {
+		return nil
+	}
+	p := m.sound
+	m.sound = nil
+	return m.to(p, m.rate)
+}
+
+// end hands on what is left, and returns what was not.
+func (m *mixer) end() (PCM, error) { return m.sound, m.flush() }
 
 // add appends one sample, -1..1; what lies outside is clipped, and what is no number is silence.
 func (m *mixer) add(x float64) error {
-	if len(m.sound) == m.limit {
+	if m.count == m.limit {
 		return fmt.Errorf("%w: more than %v", ErrTooLong, MaxFileDuration)
 	}
 	if math.IsNaN(x) {
 		x = 0
 	}
 	m.sound = append(m.sound, int16(max(-32768, min(32767, math.Round(x*32768)))))
+	m.count++
+	if m.to != nil && len(m.sound) >= m.rate/streamChunks {
+		return m.flush()
+	}
 	return nil
 }
 

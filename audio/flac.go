@@ -9,7 +9,7 @@ import (
 )
 
 // decodeFLAC reads a FLAC file and mixes its channels.
-func decodeFLAC(r io.Reader) (p PCM, rate int, err error) {
+func decodeFLAC(r io.Reader, to sink) (p PCM, rate int, err error) {
 	// Broken files make the decoder index out of its tables here and there.
 	defer func() {
 		if x := recover(); x != nil {
@@ -25,7 +25,7 @@ func decodeFLAC(r io.Reader) (p PCM, rate int, err error) {
 		return nil, 0, fmt.Errorf("%w: FLAC with %d channels of %d bits", ErrFormat, info.NChannels, info.BitsPerSample)
 	}
 	scale := 1 / (float64(int64(1)<<(info.BitsPerSample-1)) * float64(info.NChannels))
-	mix := newMixer(int(info.SampleRate))
+	mix := newMixer(int(info.SampleRate), to)
 	for {
 		frame, err := stream.ParseNext()
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -47,8 +47,9 @@ func decodeFLAC(r io.Reader) (p PCM, rate int, err error) {
 			}
 		}
 	}
-	if uint64(len(mix.sound)) < info.NSamples {
-		return nil, 0, fmt.Errorf("%w: it should hold %d samples and holds %d; copy it again", ErrCut, info.NSamples, len(mix.sound))
+	if uint64(mix.count) < info.NSamples {
+		return nil, 0, fmt.Errorf("%w: it should hold %d samples and holds %d; copy it again", ErrCut, info.NSamples, mix.count)
 	}
-	return mix.sound, int(info.SampleRate), nil
+	p, err = mix.end()
+	return p, int(info.SampleRate), err
 }

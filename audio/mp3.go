@@ -12,7 +12,7 @@ import (
 
 // decodeMP3 reads an MP3 file and mixes its channels. An MP3 does not say how long it is, so one that is cut is simply
 // shorter, unless nothing is left of it.
-func decodeMP3(r *bufio.Reader) (p PCM, rate int, err error) {
+func decodeMP3(r *bufio.Reader, to sink) (p PCM, rate int, err error) {
 	// Broken files make the decoder index out of its tables here and there.
 	defer func() {
 		if x := recover(); x != nil {
@@ -30,13 +30,14 @@ func decodeMP3(r *bufio.Reader) (p PCM, rate int, err error) {
 	if err != nil {
 		return nil, 0, fmt.Errorf("%w: MP3: %w", ErrFormat, err)
 	}
-	mix := newMixer(d.SampleRate())
+	mix := newMixer(d.SampleRate(), to)
 	sound := bufio.NewReaderSize(d, 64<<10)
 	var frame [4]byte // The decoder always makes two channels of 16 bits; of mono it makes two that are equal.
 	for {
 		_, err := io.ReadFull(sound, frame[:])
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return mix.sound, d.SampleRate(), nil
+			p, err := mix.end()
+			return p, d.SampleRate(), err
 		}
 		if err != nil {
 			return nil, 0, fmt.Errorf("%w: MP3: %w", ErrFormat, err)

@@ -39,7 +39,7 @@ type wavFormat struct {
 
 // decodeWAV reads a WAV file: integers of 8 to 32 bits, floats of 32 and 64, A-law and mu-law, plain or extensible. The
 // module's go-audio/wav reads only integers, and no files that came through a pipe, so the chunks are walked here.
-func decodeWAV(r io.Reader) (PCM, int, error) {
+func decodeWAV(r io.Reader, to sink) (PCM, int, error) {
 	var head [12]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil || string(head[8:]) != "WAVE" {
 		return nil, 0, fmt.Errorf("%w: a RIFF file, but no WAVE", ErrFormat)
@@ -59,7 +59,7 @@ func decodeWAV(r io.Reader) (PCM, int, error) {
 			if format.channels == 0 {
 				return nil, 0, fmt.Errorf("%w: the format chunk is missing", ErrFormat)
 			}
-			p, err := readWAVData(r, size, format)
+			p, err := readWAVData(r, size, format, to)
 			return p, format.rate, err
 		default:
 			if _, err := io.CopyN(io.Discard, r, int64(size)+int64(size&1)); err != nil {
@@ -108,15 +108,19 @@ func readWAVFormat(r io.Reader, size uint32) (wavFormat, error) {
 }
 
 // readWAVData reads a data chunk and mixes its channels.
-func readWAVData(r io.Reader, size uint32, f wavFormat) (PCM, error) {
+func readWAVData(r io.Reader, size uint32, f wavFormat, to sink) (PCM, error) {
 	known := size != 0 && size < wavUnknown
 	if known {
 		r = io.LimitReader(r, int64(size))
 	}
 	width, sample := f.bits/8, f.sample()
 	size1 := width * f.channels // Of one sample of all channels.
-	block := make([]byte, wavBlock*size1)
-	mix := newMixer(f.rate)
+	samples := wavBlock
+	if to != nil { // who waits for the first of it need not wait for more
+		samples = max(1, min(wavBlock, f.rate/streamChunks))
+	}
+	block := make([]byte, samples*size1)
+	mix := newMixer(f.rate, to)
 	var got int64
 	for {
 		n, err := io.ReadFull(r, block)
@@ -136,7 +140,7 @@ func readWAVData(r io.Reader, size uint32, f wavFormat) (PCM, error) {
 			return nil, fmt.Errorf("%w: it should hold %d bytes of sound and holds %d; copy it again, or mend it with: ffmpeg -i IN OUT.wav",
 				ErrCut, size, got)
 		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-			return mix.sound, nil // A last sample that is not whole is left out.
+			return mix.end() // A last sample that is not whole is left out.
 		default:
 			return nil, err
 		}
