@@ -41,8 +41,9 @@ type ActionKind string
 const (
 	CatchUp        ActionKind = "catch_up"        // mic: silence was dropped, since sound had waited for too long.
 	BestHypothesis ActionKind = "best_hypothesis" // stt: the best text so far was taken for the final one.
+	Substitute     ActionKind = "substitute"      // stt: another recogniser was asked as well, since the first was late or had failed.
 	Hedge          ActionKind = "hedge"           // llm: a second model was asked as well.
 	Opener         ActionKind = "opener"          // llm: a short phrase was spoken while the model went on.
 	CachedClause   ActionKind = "cached_clause"   // tts: something spoken before was played.
-	FasterVoice    ActionKind = "faster_voice"    // tts: another voice spoke.
+	FasterVoice    ActionKind = "faster_voice"    // tts: another voice was asked as well, since the first was late or had failed.
 )

@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"time"
@@ -65,6 +66,7 @@ func (t *Turn) Act(s Stage, k ActionKind, at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.actions = append(t.actions, Action{Stage: s, Kind: k, At: at.Sub(t.speechEnd)})
+	slices.SortStableFunc(t.actions, func(a, b Action) int { return cmp.Compare(a.At, b.At) }) // some are told of later
 }
 
 // Pending returns the first stage that has not ended; empty when all have.

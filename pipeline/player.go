@@ -326,6 +326,7 @@ func (p *player) finish(ctx context.Context, t *turn, o outcome) error {
 	}
 	report.Calls = t.calls
 	report.Continued = errors.Is(context.Cause(t.ctx), errContinued)
+	t.detour()
 	report.Report = t.clock.Report(t.settings.Plan)
 	if t.origin != trace.Aloud {
 		report.Report.Verdict, report.Report.Blame = "", "" // nobody asked for it aloud

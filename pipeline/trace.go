@@ -134,18 +134,36 @@ func (h *hearing) trace(clock *budget.Turn) []trace.Heard {
 	return out
 }
 
-// work returns what the executor did for the turn, by stage. What was done for guesses that fell is not in it.
-func (t *turn) work() map[budget.Stage]trace.Work {
-	bills := []map[string]budget.Spent{t.bill.Work()}
+// bills returns what the turn's work is on.
+func (t *turn) bills() []*budget.Bill {
+	bills := []*budget.Bill{&t.bill}
 	if t.hearing != nil {
-		bills = append(bills, t.hearing.of.bill.Work())
+		bills = append(bills, &t.hearing.of.bill)
 	}
 	for _, d := range t.drafts {
-		bills = append(bills, d.bill.Work())
+		bills = append(bills, &d.bill)
 	}
+	return bills
+}
+
+// detour notes where the turn's work did not go the straight way: that a remote engine was dialled again, and that another engine was asked in
+// place of one, which is an action of the budget's as well unless the caller was still speaking.
+func (t *turn) detour() {
+	for _, b := range t.bills() {
+		for _, d := range b.Detours() {
+			t.happened(d.At, trace.KindRedial, d.Why)
+			if d.Act != "" && t.clock.Since(d.At) >= 0 {
+				t.clock.Act(d.Stage, d.Act, d.At)
+			}
+		}
+	}
+}
+
+// work returns what the executor did for the turn, by stage. What was done for guesses that fell is not in it.
+func (t *turn) work() map[budget.Stage]trace.Work {
 	out := make(map[budget.Stage]trace.Work)
-	for _, b := range bills {
-		for kind, s := range b {
+	for _, b := range t.bills() {
+		for kind, s := range b.Work() {
 			engine, _, _ := strings.Cut(kind, ".")
 			w := out[budget.Stage(engine)]
 			out[budget.Stage(engine)] = trace.Work{Runs: w.Runs + s.Runs, Waited: w.Waited + s.Waited, Ran: w.Ran + s.Ran}

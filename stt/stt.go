@@ -3,6 +3,7 @@ package stt
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"riposte/audio"
@@ -64,4 +65,17 @@ func Transcribe(ctx context.Context, r Recognizer, speech audio.PCM, o Options) 
 	defer s.Close()
 	s.Write(speech)
 	return s.Finish(ctx, budget.Urgency{})
+}
+
+// Agreed returns how many bytes at the beginning of text, whole words, two hypotheses in a row have in common. The last word may still be
+// growing.
+func Agreed(before, text string) int {
+	n := 0
+	for n < len(before) && n < len(text) && before[n] == text[n] {
+		n++
+	}
+	if n == len(text) || text[n] != ' ' || n < len(before) && before[n] != ' ' {
+		n = max(0, strings.LastIndexByte(text[:n], ' '))
+	}
+	return n
 }

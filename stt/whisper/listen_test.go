@@ -213,7 +213,7 @@ func TestAgreed(t *testing.T) {
 		{"", "ask", ""}, {"ask", "ask not", "ask"}, {"ask not", "ask not", "ask"}, {"ask no", "ask not what", "ask"}, {"ask not what", "ask not that you", "ask not"},
 		{"Ask not.", "Ask not what", "Ask"}, {"so", "no", ""}, {"ask not what you", "ask", ""},
 	} {
-		if got := tt.text[:agreed(tt.before, tt.text)]; got != tt.want {
+		if got := tt.text[:stt.Agreed(tt.before, tt.text)]; got != tt.want {
 			t.Errorf("%q and %q agree in %q, want %q", tt.before, tt.text, got, tt.want)
 		}
 	}

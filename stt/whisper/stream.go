@@ -176,7 +176,7 @@ func (s *stream) tell(before string, h *hearing) {
 	speech := audio.Duration(s.gone+h.samples, audio.SpeechRate)
 	s.mu.Unlock()
 	if !closed {
-		s.o.Heard(stt.Hypothesis{Text: h.text, Stable: max(committed, agreed(before, h.text)), Speech: speech})
+		s.o.Heard(stt.Hypothesis{Text: h.text, Stable: max(committed, stt.Agreed(before, h.text)), Speech: speech})
 	}
 }
 
@@ -311,19 +311,6 @@ func after(draft, heard []int32) []int32 {
 		return nil
 	}
 	return draft[len(heard):]
-}
-
-// agreed returns how many bytes at the beginning of text, whole words, two hypotheses in a row have in common. The last
-// word may still be growing.
-func agreed(before, text string) int {
-	n := 0
-	for n < len(before) && n < len(text) && before[n] == text[n] {
-		n++
-	}
-	if n == len(text) || text[n] != ' ' || n < len(before) && before[n] != ' ' {
-		n = max(0, strings.LastIndexByte(text[:n], ' '))
-	}
-	return n
 }
 
 // errStreamClosed ends what is under way for a stream that is closed.
