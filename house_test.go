@@ -62,6 +62,10 @@ var house = map[string][]string{
 	"audio/silero":     {"audio", "native/onnx"},
 	"audio/smartturn":  {"audio", "audio/mel", "budget", "native/onnx"},
 	"stt/whisper":      {"audio", "audio/mel", "budget", "stt"},
+	"remote":           {"budget", "budget/trace"},
+	"llm/remote":       {"budget", "llm", "remote"},
+	"stt/remote":       {"audio", "budget", "remote", "stt"},
+	"tts/remote":       {"audio", "audio/opus", "budget", "remote", "tts"},
 	"llm/llama":        {"budget", "llm", "llm/grammar", "llm/schema", "llm/toolcall"},
 	"tts/piper":        {"audio", "budget", "native/onnx", "tts"},
 
