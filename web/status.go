@@ -25,9 +25,19 @@ var (
 	ErrFull     = errors.New("all places are taken")
 )
 
+// Remote is how an engine on another machine does. One that is not asked keeps nobody from calling: something else answers, or says why not.
+type Remote struct {
+	Stage string `json:"stage"`
+	Model string `json:"model"` // And not where it is served: whoever reaches the service may ask.
+	State string `json:"breaker"`
+}
+
 // Status is the service's state, how many calls it holds, and how many requests it answers beside them. The zero value is Loading. It is safe for use by many
 // goroutines.
 type Status struct {
+	// Remotes says how engines on other machines do; nil where there are none. It has to be set before anybody asks.
+	Remotes func() []Remote
+
 	mu       sync.Mutex
 	state    State
 	calls    int

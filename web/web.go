@@ -29,7 +29,13 @@ func Routes(status *Status, realtime http.Handler) http.Handler {
 			code = http.StatusServiceUnavailable
 			w.Header().Set("Retry-After", "2")
 		}
-		reply(w, code, map[string]any{"status": state.String(), "calls": status.Calls()})
+		said := map[string]any{"status": state.String(), "calls": status.Calls()}
+		if status.Remotes != nil {
+			if remotes := status.Remotes(); len(remotes) > 0 {
+				said["remotes"] = remotes
+			}
+		}
+		reply(w, code, said)
 	})
 	return mux
 }

@@ -127,7 +127,7 @@ func (c *benchBargeInCmd) show(out io.Writer, r bench.BargeInResult) error {
 
 // hum opens a voice that hums for the caller.
 func (c *benchBargeInCmd) hum(ctx context.Context) (*piper.Engine, error) {
-	e, err := c.voice(nil, c.logger())
+	e, err := c.voice(c.TTS.Voice, c.TTS.Speaker, nil, c.logger())
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (c *benchBargeInCmd) judge() (*whisper.Engine, error) {
 		c.Judge = s.STT.Model
 	}
 	s.STT.Model = c.Judge
-	return s.recogniser(nil, c.logger())
+	return s.recogniser(s.STT.Model, nil, c.logger())
 }
 
 // noises returns the clips in which there is something to hear, and nobody speaks.

@@ -32,13 +32,13 @@ func (c *benchEndpointCmd) Run(ctx context.Context, k *kong.Context) error {
 	if err != nil {
 		return err
 	}
-	e, err := openEngines(ctx, &c.settings, nil, c.logger())
+	e, err := openEngines(ctx, &c.settings, nil, nil, c.logger())
 	if err != nil {
 		return err
 	}
 	defer e.close()
 	b := bench.Endpoint{
-		Clips: bench.Spoken(clips, c.Language), VAD: e.vad.New, STT: e.stt, LLM: e.llm, Eagerness: c.Talk.Eagerness, Instructions: c.Talk.Instructions,
+		Clips: bench.Spoken(clips, c.Language), VAD: e.vad.New, STT: e.crew(defaultRoute).stt, LLM: e.crew(defaultRoute).llm, Eagerness: c.Talk.Eagerness, Instructions: c.Talk.Instructions,
 		Each: func(clip bench.Clip, silences int) {
 			fmt.Fprintf(os.Stderr, "%s: %d silences\n", filepath.Base(clip.File), silences)
 		},

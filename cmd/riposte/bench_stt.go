@@ -88,7 +88,7 @@ func (c *benchSTTCmd) choose(clips []bench.Clip) []bench.Clip {
 
 // openEar opens the recogniser of the settings alone, with a smallest window; 0 is its own.
 func (c *benchSTTCmd) openEar(ctx context.Context, cores *budget.Executor, window int) (*whisper.Engine, error) {
-	e, err := c.recogniser(cores, c.logger())
+	e, err := c.recogniser(c.STT.Model, cores, c.logger())
 	if err != nil {
 		return nil, err
 	}

@@ -60,7 +60,7 @@ func (c *benchTTSCmd) Run(ctx context.Context, k *kong.Context) error {
 
 // openVoice opens the voice of the settings alone, without its cache; whole makes it speak each text in one piece.
 func (c *benchTTSCmd) openVoice(ctx context.Context, log *slog.Logger, whole bool) (*piper.Engine, error) {
-	e, err := c.voice(nil, log)
+	e, err := c.voice(c.TTS.Voice, c.TTS.Speaker, nil, log)
 	if err != nil {
 		return nil, err
 	}

@@ -111,10 +111,10 @@ func (c *benchTurnsCmd) cast(ctx context.Context) (*cast, error) {
 		}
 	}
 	var out cast
-	if out.voice, err = c.voice(nil, c.logger()); err != nil {
+	if out.voice, err = c.voice(c.TTS.Voice, c.TTS.Speaker, nil, c.logger()); err != nil {
 		return nil, err
 	}
-	if out.ear, err = c.recogniser(nil, c.logger()); err != nil {
+	if out.ear, err = c.recogniser(c.STT.Model, nil, c.logger()); err != nil {
 		return nil, err
 	}
 	out.ear.Window = whisper.FullWindow

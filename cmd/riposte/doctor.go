@@ -19,6 +19,7 @@ import (
 	"riposte/audio/lame"
 	"riposte/audio/opus"
 	"riposte/native"
+	"riposte/remote"
 )
 
 // doctorCmd checks everything that the service needs.
@@ -79,6 +80,9 @@ func (c *doctorCmd) examine(ctx context.Context) func(yield func(finding) bool) 
 			func() finding { return toolsFinding(ctx, &c.settings) },
 			func() finding { return pathFinding("whisper.cpp", store.Whisper) },
 			func() finding {
+				if remote.Named(c.LLM.Model) && (c.LLM.Hedge == "" || remote.Named(c.LLM.Hedge)) {
+					return finding{what: "llama.cpp", detail: "is not needed: the model is served elsewhere"}
+				}
 				return pathFinding("llama.cpp", func() (string, error) { return store.LlamaDir(gpu) })
 			},
 			func() finding { return pathFinding("onnx runtime", store.ONNXRuntime) },
@@ -89,15 +93,17 @@ func (c *doctorCmd) examine(ctx context.Context) func(yield func(finding) bool) 
 			func() finding { return c.gpuDevices(store, gpu) },
 		}
 		for what, name := range map[string]string{
-			"stt model": c.STT.Model, "llm model": c.LLM.Model, "tts voice": c.TTS.Voice, "vad model": c.VAD.Model, "turn model": c.VAD.Turn,
+			"stt model": c.STT.Model, "stt fallback": c.STT.Fallback, "llm model": c.LLM.Model, "llm hedge": c.LLM.Hedge, "tts voice": c.TTS.Voice,
+			"tts fallback": c.TTS.Fallback, "vad model": c.VAD.Model, "turn model": c.VAD.Turn,
 		} {
-			if name == "" {
-				continue // it is optional
+			if name == "" || remote.Named(name) {
+				continue // it is optional, or looked for below
 			}
 			checks = append(checks, func() finding {
 				return pathFinding(what, func() (string, error) { return modelFile(store, name) })
 			})
 		}
+		checks = append(checks, c.remoteFindings(ctx)...)
 		well := true
 		for _, check := range checks {
 			f := check()
@@ -115,16 +121,16 @@ func (c *doctorCmd) examine(ctx context.Context) func(yield func(finding) bool) 
 // trial loads the engines as the service would: what opens there, opens here.
 func (c *doctorCmd) trial(ctx context.Context) finding {
 	began := time.Now()
-	e, err := openEngines(ctx, &c.settings, nil, slog.New(slog.DiscardHandler))
+	routes, err := c.openRoutes()
+	if err != nil {
+		return finding{what: "engines", err: err}
+	}
+	e, err := openEngines(ctx, &c.settings, routes, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return finding{what: "engines", err: err}
 	}
 	defer e.close()
-	routes, err := c.openRoutes()
-	if err == nil {
-		err = hears(routes, e.stt.Knows)
-	}
-	if err != nil {
+	if err := hears(routes, e.crew(defaultRoute).knows); err != nil {
 		return finding{what: "engines", err: err}
 	}
 	return finding{what: "engines", detail: fmt.Sprintf("all of them load and warm up, in %v", time.Since(began).Round(time.Millisecond))}
@@ -193,4 +199,47 @@ func pathFinding(what string, find func() (string, error)) finding {
 func routesFinding(s *settings) finding {
 	routes, err := s.openRoutes()
 	return finding{what: "routes", detail: strings.Join(slices.Sorted(maps.Keys(routes)), ", "), err: err}
+}
+
+// remoteFindings returns checks of the servers that the settings and their routes name: whether each can be reached, takes the key and has
+// the model.
+func (c *doctorCmd) remoteFindings(ctx context.Context) (checks []func() finding) {
+	routes, err := c.openRoutes()
+	if err != nil {
+		return nil // another check says so
+	}
+	seen := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(routes)) {
+		set := routes[name].settings
+		for _, n := range set.namings() {
+			key := fmt.Sprint(n.stage, n.model, n.access.Key, n.access.Headers)
+			if !remote.Named(n.model) || seen[key] {
+				continue
+			}
+			seen[key] = true
+			what := strings.ReplaceAll(n.flag, "-", " ")
+			if name != defaultRoute {
+				what = name + ": " + what
+			}
+			checks = append(checks, func() finding { return set.remoteFinding(ctx, what, n) })
+		}
+	}
+	return checks
+}
+
+// remoteFinding checks one server.
+func (s *settings) remoteFinding(ctx context.Context, what string, n naming) finding {
+	server, err := s.server(n.model, n.stage, n.access, nil)
+	if err == nil {
+		err = server.Open(ctx)
+	}
+	if err != nil {
+		return finding{what: what, err: err}
+	}
+	defer server.Close()
+	unsure, err := server.Check(ctx)
+	if err == nil && unsure != nil {
+		return finding{what: what, note: true, err: unsure}
+	}
+	return finding{what: what, detail: server.Address.String() + " answers, and has the model", err: err}
 }

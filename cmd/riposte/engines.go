@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,36 +16,32 @@ import (
 	"riposte/audio/smartturn"
 	"riposte/bench/stub"
 	"riposte/budget"
-	"riposte/llm"
 	"riposte/llm/llama"
 	"riposte/native"
 	"riposte/native/onnx"
-	"riposte/stt"
+	"riposte/remote"
 	"riposte/stt/whisper"
 	"riposte/tts"
 	"riposte/tts/piper"
 )
 
-// engines are those that every call shares. This file and the benches are the only places that name them.
+// engines are those that every call shares. This file, remotes.go and the benches are the only places that name them.
 type engines struct {
-	stt interface {
-		engine
-		stt.Recognizer
-		Knows(language string) bool
-	}
-	llm interface {
-		engine
-		llm.Generator
-	}
-	hedge *llama.Engine // nil where no model is set.
-	tts   interface {
-		engine
-		tts.Synthesizer
-	}
-	vad *silero.Engine
-	end *smartturn.Engine // nil where no model is set.
+	crews map[string]*crew // By route; that of the default one is what the settings name.
+	vad   *silero.Engine
+	end   *smartturn.Engine // nil where no model is set.
 
-	cores *budget.Executor // What they share the cores by.
+	cores   *budget.Executor  // What they share the cores by.
+	opening map[string]engine // All of them.
+	servers []*remote.Server  // Those of other machines.
+}
+
+// crew returns what holds the calls of a route.
+func (e *engines) crew(route string) *crew {
+	if c := e.crews[route]; c != nil {
+		return c
+	}
+	return e.crews[defaultRoute]
 }
 
 // engine is loaded before it is used, and freed after that.
@@ -54,23 +52,16 @@ type engine interface {
 
 // openEngines loads everything and warms it up, side by side. Stubs take the places of recogniser, model and voice, unless they are nil.
 // The error names each model that cannot be had and what to do.
-func openEngines(ctx context.Context, s *settings, stubs *stub.Engines, log *slog.Logger) (*engines, error) {
+func openEngines(ctx context.Context, s *settings, routes map[string]*route, stubs *stub.Engines, log *slog.Logger) (*engines, error) {
 	began := time.Now()
-	e, err := s.engines(stubs, log)
+	e, err := s.engines(routes, stubs, log)
 	if err != nil {
 		return nil, err
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	all := map[string]func(context.Context) error{"stt": e.stt.Open, "llm": e.llm.Open, "tts": e.tts.Open, "vad": e.vad.Open}
-	if e.end != nil {
-		all["end of turn"] = e.end.Open
-	}
-	if e.hedge != nil {
-		all["hedge"] = e.hedge.Open
-	}
-	for name, open := range all {
+	for name, engine := range e.opening {
 		g.Go(func() error {
-			if err := open(ctx); err != nil {
+			if err := engine.Open(ctx); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 			log.Info("engine ready", "stage", name, "after", time.Since(began).Round(time.Millisecond))
@@ -84,23 +75,26 @@ func openEngines(ctx context.Context, s *settings, stubs *stub.Engines, log *slo
 	return e, nil
 }
 
-// engines finds the libraries and models that the settings name, but for what stubs stand in for.
-func (s *settings) engines(stubs *stub.Engines, log *slog.Logger) (e *engines, err error) {
-	e = &engines{cores: s.executor()}
+// engines finds the libraries and models that the settings and their routes name, but for what stubs stand in for.
+func (s *settings) engines(routes map[string]*route, stubs *stub.Engines, log *slog.Logger) (e *engines, err error) {
+	e = &engines{cores: s.executor(), crews: map[string]*crew{}, opening: map[string]engine{}}
 	if stubs != nil {
-		e.stt, e.llm = stubs.Ear(), stubs.Model()
-		e.tts, err = stubs.Voice()
+		err = e.stand(stubs)
 	} else {
-		err = s.speakers(e, log)
+		err = e.enlist(s, routes, log)
 	}
 	if err != nil {
 		return nil, err
+	}
+	for _, c := range e.crews {
+		c.phrases = &tts.Phrasebook{Voice: c.tts}
 	}
 	file, runtime, err := s.onnx(s.VAD.Model)
 	if err != nil {
 		return nil, err
 	}
 	e.vad = &silero.Engine{Model: file, Runtime: runtime}
+	e.opening["vad"] = e.vad
 	if s.VAD.Turn == "" {
 		return e, nil
 	}
@@ -108,29 +102,46 @@ func (s *settings) engines(stubs *stub.Engines, log *slog.Logger) (e *engines, e
 		return nil, err
 	}
 	e.end = &smartturn.Engine{Model: file, Runtime: runtime, Executor: e.cores}
+	e.opening["end of turn"] = e.end
 	return e, nil
 }
 
-// speakers finds recogniser, models and voice.
-func (s *settings) speakers(e *engines, log *slog.Logger) (err error) {
-	cores := e.cores
-	if e.stt, err = s.recogniser(cores, log); err != nil {
+// stand has stubs hold the calls.
+func (e *engines) stand(stubs *stub.Engines) error {
+	ear, model := stubs.Ear(), stubs.Model()
+	voice, err := stubs.Voice()
+	if err != nil {
 		return err
 	}
-	conversations := s.LLM.Conversations
-	if conversations == 0 {
-		conversations = s.Calls.Max + min(s.REST.Max, restConversations)
-	}
-	if e.llm, err = s.model(s.LLM.Model, conversations, cores, log); err != nil {
+	e.opening["stt"], e.opening["llm"], e.opening["tts"] = ear, model, voice
+	e.crews[defaultRoute] = &crew{stt: ear, knows: ear.Knows, llm: model, tts: voice}
+	return nil
+}
+
+// enlist finds recognisers, models and voices.
+func (e *engines) enlist(s *settings, routes map[string]*route, log *slog.Logger) error {
+	r := s.newRoster(e.cores, log)
+	first, err := r.crew(s)
+	if err != nil {
 		return err
 	}
-	if s.LLM.Hedge != "" {
-		if e.hedge, err = s.model(s.LLM.Hedge, conversations, cores, log); err != nil {
-			return err
+	e.crews[defaultRoute] = first
+	r.full = true
+	for _, name := range slices.Sorted(maps.Keys(routes)) {
+		if name == defaultRoute {
+			continue
 		}
+		c, err := r.crew(routes[name].settings)
+		if err != nil {
+			return fmt.Errorf("route %s: %w", name, err)
+		}
+		e.crews[name] = c
 	}
-	e.tts, err = s.voice(cores, log)
-	return err
+	e.opening = r.opening
+	for _, name := range slices.Sorted(maps.Keys(r.servers)) {
+		e.servers = append(e.servers, r.servers[name])
+	}
+	return nil
 }
 
 // executor returns what shares the cores as the settings say.
@@ -142,13 +153,13 @@ func (s *settings) executor() *budget.Executor {
 	return x
 }
 
-// recogniser returns the recogniser of the settings. cores may be nil.
-func (s *settings) recogniser(cores *budget.Executor, log *slog.Logger) (*whisper.Engine, error) {
+// recogniser returns a recogniser, with the settings. cores may be nil.
+func (s *settings) recogniser(name string, cores *budget.Executor, log *slog.Logger) (*whisper.Engine, error) {
 	store, err := s.store()
 	if err != nil {
 		return nil, err
 	}
-	file, err := modelFile(store, s.STT.Model)
+	file, err := modelFile(store, name)
 	return &whisper.Engine{
 		Model: file, Threads: s.STT.Threads, States: s.STT.States, Language: s.call().Language, Executor: cores, Log: log,
 	}, err
@@ -179,11 +190,11 @@ func (s *settings) model(name string, conversations int, cores *budget.Executor,
 	}, err
 }
 
-// voice returns the voice of the settings. cores may be nil.
-func (s *settings) voice(cores *budget.Executor, log *slog.Logger) (*piper.Engine, error) {
-	file, runtime, err := s.onnx(s.TTS.Voice)
+// voice returns a voice, with the settings. cores may be nil.
+func (s *settings) voice(name, speaker string, cores *budget.Executor, log *slog.Logger) (*piper.Engine, error) {
+	file, runtime, err := s.onnx(name)
 	return &piper.Engine{
-		Model: file, Runtime: runtime, Speaker: s.TTS.Speaker, Threads: s.TTS.Threads, CacheBytes: orNone(s.TTS.Cache), Executor: cores, Log: log,
+		Model: file, Runtime: runtime, Speaker: speaker, Threads: s.TTS.Threads, CacheBytes: orNone(s.TTS.Cache), Executor: cores, Log: log,
 	}, err
 }
 
@@ -206,6 +217,9 @@ func (s *settings) onnx(name string) (file string, runtime *onnx.Runtime, err er
 
 // modelFile returns the file of a model that a setting names: a path, or a name that the store knows.
 func modelFile(store *native.Store, name string) (string, error) {
+	if remote.Named(name) {
+		return "", fmt.Errorf("%s is served elsewhere, and this needs a model of this machine", shown(name))
+	}
 	if strings.ContainsRune(name, os.PathSeparator) || strings.Contains(name, ".gguf") || strings.Contains(name, ".onnx") || strings.HasSuffix(name, ".bin") {
 		if _, err := os.Stat(name); err != nil {
 			return "", fmt.Errorf("model file %s: %w (name a file that is there, or a model that riposte models lists)", name, err)
@@ -217,14 +231,7 @@ func modelFile(store *native.Store, name string) (string, error) {
 
 // close frees the engines. No call may use them any more.
 func (e *engines) close() {
-	e.stt.Close()
-	e.llm.Close()
-	if e.hedge != nil {
-		e.hedge.Close()
-	}
-	e.tts.Close()
-	e.vad.Close()
-	if e.end != nil {
-		e.end.Close()
+	for _, engine := range e.opening {
+		engine.Close()
 	}
 }

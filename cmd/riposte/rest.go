@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"riposte/remote"
 	"riposte/rest"
 	"riposte/transport/realtime"
 	"riposte/web"
@@ -69,15 +70,16 @@ func (s *service) openREST(calls *realtime.Server) http.Handler {
 			return guest.Route, err == nil
 		},
 		Admit: s.admitRequest,
-		Engines: func(string) rest.Engines {
-			return rest.Engines{LLM: s.model, STT: s.ear, TTS: s.voice, Cores: s.engines.cores}
+		Engines: func(route string) rest.Engines {
+			c := s.crewOf(route)
+			return rest.Engines{LLM: c.llm, STT: c.stt, TTS: c.tts, Cores: s.engines.cores}
 		},
 		Default: restRoute(s.settings, false), Routes: map[string]rest.Route{},
 		Models: rest.Models{
 			LLM: modelName(s.settings.LLM.Model), STT: modelName(s.settings.STT.Model), TTS: modelName(s.settings.TTS.Voice), Aliases: s.settings.REST.Aliases,
 		},
 		Voices:   append([]string{modelName(s.settings.TTS.Voice)}, realtime.Voices()...),
-		Language: func(code string) bool { return s.engines.stt.Knows(code) },
+		Language: func(code string) bool { return s.engines.crew(defaultRoute).knows(code) },
 		Limits:   s.settings.REST.limits(), Created: time.Now(), Version: version, Log: s.log,
 	}
 	for name, r := range s.routes {
@@ -96,8 +98,12 @@ func restRoute(s *settings, instruct bool) rest.Route {
 	return r
 }
 
-// modelName returns the name of a model that a setting names: that of its file, where it is one.
+// modelName returns the name of a model that a setting names: that of its file, where it is one, and not where it is served, where that is
+// elsewhere.
 func modelName(setting string) string {
+	if remote.Named(setting) {
+		return shown(setting)
+	}
 	name := filepath.Base(setting)
 	for _, end := range []string{".gguf", ".onnx", ".bin"} {
 		name = strings.TrimSuffix(name, end)

@@ -11,6 +11,8 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"riposte/budget"
+	"riposte/remote"
 	"riposte/transport"
 )
 
@@ -27,9 +29,18 @@ type route struct {
 var routeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // perCall are the settings outside of the sections talk and budget that may differ from call to call. All others belong to an
-// engine, which all calls share, or to the service.
+// engine of this machine, which all calls share, or to the service.
 var perCall = []string{
 	"llm-max-tokens", "llm-temperature", "llm-top-p", "llm-top-k", "llm-min-p", "llm-repeat-penalty", "llm-seed", "stt-language", "tts-speed", "tools",
+}
+
+// perServer are those that name what answers a route's calls, and say how it is reached. What they name is served elsewhere, or is one that
+// the service has.
+var perServer = []string{
+	"stt-model", "stt-fallback", "llm-model", "llm-hedge", "tts-voice", "tts-fallback",
+	"stt-key", "stt-headers", "stt-fallback-key", "stt-fallback-headers", "stt-every", "stt-timeout",
+	"llm-key", "llm-headers", "llm-hedge-key", "llm-hedge-headers", "llm-extra", "llm-hedge-extra", "llm-timeout", "llm-read-ahead",
+	"tts-key", "tts-headers", "tts-fallback-key", "tts-fallback-headers", "tts-speaker", "tts-fallback-speaker", "tts-format", "tts-timeout",
 }
 
 // openRoutes reads the files of all routes. The error names each setting that is wrong, with its file and line.
@@ -69,7 +80,44 @@ func (s *settings) openRoute(path string) (*route, error) {
 	}
 	own := *s
 	r := &route{settings: &own, file: read.(config)}
-	return r, r.overlay()
+	r.forgetKeys()
+	if err := r.overlay(); err != nil {
+		return r, err
+	}
+	return r, r.checkEngines(s)
+}
+
+// forgetKeys takes from the route what the service sends to servers in whose place the route names others: they are not meant to know it.
+func (r *route) forgetKeys() {
+	for _, n := range r.settings.namings() {
+		if _, own := r.file.values[n.flag]; own {
+			*n.access = access{}
+		}
+	}
+}
+
+// checkEngines reports where the route names an engine that only the service could load, or a speaker of one.
+func (r *route) checkEngines(service *settings) error {
+	has := map[budget.Stage][]string{}
+	for _, n := range service.namings() {
+		if n.model != "" && !remote.Named(n.model) {
+			has[n.stage] = append(has[n.stage], n.model)
+		}
+	}
+	var errs []error
+	for _, n := range r.settings.namings() {
+		e, own := r.file.values[n.flag]
+		if own && n.model != "" && !remote.Named(n.model) && !slices.Contains(has[n.stage], n.model) {
+			errs = append(errs, fmt.Errorf("%s:%d: %s is %q, which the service has not loaded: a route may name what is served elsewhere (URL#NAME), or %s",
+				r.file.path, e.line, dotted(n.flag), n.model, eitherOf(has[n.stage])))
+		}
+	}
+	for speaker, name := range map[string]string{"tts-speaker": r.TTS.Voice, "tts-fallback-speaker": r.TTS.Fallback} {
+		if e, own := r.file.values[speaker]; own && !remote.Named(name) {
+			errs = append(errs, fmt.Errorf("%s:%d: %s is the same for all calls where the voice is one of this machine", r.file.path, e.line, dotted(speaker)))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // overlay puts the file's settings over those that the route has.
@@ -102,8 +150,8 @@ func (r *route) set(name string, flags map[string]*kong.Flag) error {
 		return errors.New(unknown(name, slices.Sorted(maps.Keys(flags))))
 	case r.file.values[name].list && !flag.IsSlice():
 		return oneText(name)
-	case flag.Group.Key != "talk" && flag.Group.Key != "budget" && !slices.Contains(perCall, name):
-		return fmt.Errorf("%s is the same for all calls: a route may set what is in talk and budget, and %s", dotted(name), list(perCall))
+	case flag.Group.Key != "talk" && flag.Group.Key != "budget" && !slices.Contains(perCall, name) && !slices.Contains(perServer, name):
+		return fmt.Errorf("%s is the same for all calls: a route may set what is in talk and budget, %s, and what names remote engines", dotted(name), list(perCall))
 	case name == "stt-language" && value == "auto" && r.STT.Language != "auto":
 		return fmt.Errorf("stt.language is auto: a route may name a language, or leave it to the service's own, which is %s", r.STT.Language)
 	}
@@ -131,6 +179,9 @@ func hears(routes map[string]*route, knows func(language string) bool) error {
 	for _, name := range slices.Sorted(maps.Keys(routes)) {
 		r := routes[name]
 		e, ok := r.file.values["stt-language"]
+		if remote.Named(r.STT.Model) {
+			continue // nobody can tell before it is tried
+		}
 		if language := r.call().Language; ok && language != "" && !knows(language) {
 			errs = append(errs, fmt.Errorf("route %s: %s:%d: the model %s does not know the language %q", name, r.file.path, e.line, r.STT.Model, language))
 		}

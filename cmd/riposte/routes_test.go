@@ -73,8 +73,12 @@ func TestRoutesRefused(t *testing.T) {
 		name, file string
 		want       []string
 	}{
-		{"a setting of the service", "talk:\n  echo: false\ncalls:\n  max: 3\n", []string{"sales.yaml:4: calls.max is the same for all calls: a route may set what is in talk and budget, and llm.max-tokens,"}},
-		{"a setting of an engine", "llm:\n  model: other.gguf\n  seed: 3\n", []string{"sales.yaml:2: llm.model is the same for all calls"}},
+		{"a setting of the service", "talk:\n  echo: false\ncalls:\n  max: 3\n", []string{"sales.yaml:4: calls.max is the same for all calls: a route may set what is in talk and budget, llm.max-tokens,"}},
+		{"a setting of an engine", "llm:\n  model: other.gguf\n  seed: 3\n", []string{`sales.yaml:2: llm.model is "other.gguf", which the service has not loaded: a route may name what is served elsewhere (URL#NAME), or smollm2-135m-instruct-q8_0`}},
+		{"how an engine of this machine works", "llm:\n  threads: 3\n", []string{"sales.yaml:2: llm.threads is the same for all calls"}},
+		{"an address without a name", "llm:\n  model: http://gpu1:8000/v1\n", []string{"sales.yaml:2: llm-model: not the address of a remote model", "does not name the model"}},
+		{"a speaker of the service's voice", "tts:\n  speaker: joe\n", []string{"sales.yaml:2: tts.speaker is the same for all calls where the voice is one of this machine"}},
+		{"what is no object", "llm:\n  extra: \"[1]\"\n", []string{"sales.yaml:2: llm-extra is no JSON object"}},
 		{"another route", "routes: [a=b]\n", []string{"sales.yaml:1: routes is the same for all calls"}},
 		{"a list of one text", "talk:\n  openers: [Hm., Well.]\n", []string{`sales.yaml:2: "talk.openers" takes one text and no list`}},
 		{"no setting", "talk:\n  instrctions: Sell.\n", []string{`sales.yaml:2: there is no setting "talk.instrctions"; the nearest is "talk.instructions"`}},

@@ -51,7 +51,7 @@ type service struct {
 	engines   *engines
 	around    around
 	stubs     *stub.Engines  // In place of recogniser, model and voice, for benches; nil loads those of the settings.
-	ear       stt.Recognizer // The engines that calls use: what stands before those that were opened.
+	ear       stt.Recognizer // What calls of the default route use: what stands before the engines that were opened.
 	model     llm.Generator
 	vad       func() (voiceActivity, error) // Makes one for a call.
 	voice     tts.Synthesizer
@@ -92,6 +92,12 @@ func newService(s *settings, log *slog.Logger) *service {
 	service := &service{settings: s, log: log, drain: make(chan struct{}), queues: s.queues()}
 	service.admission = budget.Admission{
 		Plan: s.plan(), Most: s.Calls.Load, Load: func() budget.Load { return service.telemetry.cores.Load().Load() },
+	}
+	service.status.Remotes = func() (all []web.Remote) {
+		for _, r := range service.remotes() {
+			all = append(all, web.Remote{Stage: r.Stage, Model: shown(r.Server), State: r.State})
+		}
+		return all
 	}
 	return service
 }
@@ -151,28 +157,28 @@ func (s *service) serve(ctx context.Context, listener net.Listener, ready func()
 	defer closeTools()
 	s.log.Info("loading", "listen", listener.Addr().String(), "version", version)
 	began := time.Now()
-	if s.engines, err = openEngines(ctx, s.settings, s.stubs, s.log); err != nil {
+	if s.engines, err = openEngines(ctx, s.settings, s.routes, s.stubs, s.log); err != nil {
 		return err
 	}
 	defer s.engines.close()
-	if err := hears(s.routes, s.engines.stt.Knows); err != nil {
+	if err := hears(s.routes, s.engines.crew(defaultRoute).knows); err != nil {
 		return err
 	}
 	s.engines.cores.Queue = s.queues.executor
 	s.telemetry.cores.Store(s.engines.cores)
-	s.ear, s.model = behind(s.around.stt, stt.Recognizer(s.engines.stt)), behind(s.around.llm, llm.Generator(s.engines.llm))
-	s.voice = behind(s.around.tts, tts.Synthesizer(s.engines.tts))
+	s.telemetry.servers.Store(&s.engines.servers)
+	first := s.engines.crew(defaultRoute)
+	s.ear, s.model = behind(s.around.stt, stt.Recognizer(first.stt)), behind(s.around.llm, first.llm)
+	s.voice, s.phrases = behind(s.around.tts, first.tts), first.phrases
+	s.phrases.Voice = s.voice
 	s.vad = func() (voiceActivity, error) { return s.engines.vad.New() }
-	s.phrases = &tts.Phrasebook{Voice: s.voice}
 	s.status.Set(web.Ready) // from here on calls use what was set until now
 	s.log.Info("ready", "page", s.settings.pageAt(listener.Addr()), "realtime", s.settings.realtimeAt(listener.Addr()), "after", time.Since(began).Round(time.Millisecond))
 	rehearsal, stop := context.WithCancel(ctx)
 	var rehearsed sync.WaitGroup
-	rehearsed.Go(func() {
-		if err := s.phrases.Learn(rehearsal, s.toLearn()...); err != nil && rehearsal.Err() == nil {
-			s.log.Warn("a late answer will not be opened", "err", err)
-		}
-	})
+	for _, c := range s.engines.crews {
+		rehearsed.Go(func() { c.learn(rehearsal, s.toLearn(), s.log) })
+	}
 	defer rehearsed.Wait()
 	defer stop()
 	if ready != nil {
@@ -197,9 +203,11 @@ func (s *service) serve(ctx context.Context, listener net.Listener, ready func()
 // wire returns what takes calls.
 func (s *service) wire() *realtime.Server {
 	return &realtime.Server{
-		Hold: s.hold, Admit: s.admitCounted, Defaults: s.settings.call(), Routes: beginnings(s.routes), Model: s.settings.LLM.Model, Voice: s.settings.TTS.Voice,
-		Language: func(code string) bool { return s.status.Get() == web.Loading || s.engines.stt.Knows(code) }, // before that, client secrets only
-		Origins:  s.settings.Origins, Keys: s.settings.Keys, Limits: s.settings.wire(), Log: s.log, Queue: s.queues.events,
+		Hold: s.hold, Admit: s.admitCounted, Defaults: s.settings.call(), Routes: beginnings(s.routes), Model: shown(s.settings.LLM.Model), Voice: shown(s.settings.TTS.Voice),
+		Language: func(code string) bool {
+			return s.status.Get() == web.Loading || s.engines.crew(defaultRoute).knows(code)
+		}, // before that, client secrets only
+		Origins: s.settings.Origins, Keys: s.settings.Keys, Limits: s.settings.wire(), Log: s.log, Queue: s.queues.events,
 		Rates: s.rates,
 	}
 }
@@ -243,6 +251,19 @@ func (s *service) afford() error {
 	return err
 }
 
+// crewOf returns what holds the calls of a route.
+func (s *service) crewOf(route string) *crew {
+	if c := s.engines.crews[route]; c != nil && route != defaultRoute {
+		return c
+	}
+	c := crew{}
+	if first := s.engines.crews[defaultRoute]; first != nil {
+		c = *first
+	}
+	c.stt, c.llm, c.tts, c.phrases = s.ear, s.model, s.voice, s.phrases
+	return &c
+}
+
 // hold holds one call.
 func (s *service) hold(ctx context.Context, call transport.Call, settings transport.Settings) (err error) {
 	name, set := s.route(settings)
@@ -257,25 +278,23 @@ func (s *service) hold(ctx context.Context, call transport.Call, settings transp
 	if s.engines.end != nil {
 		end = s.engines.end
 	}
-	var hedge llm.Generator
-	if s.engines.hedge != nil {
-		hedge = s.engines.hedge
-	}
+	crew := s.crewOf(name)
+	defer crew.keepWarm()()
 	session := pipeline.Session{
-		Call: call, Settings: settings, VAD: vad, Turns: end, STT: s.ear, LLM: s.model, Hedge: hedge, TTS: s.voice,
+		Call: call, Settings: settings, VAD: vad, Turns: end, STT: crew.stt, LLM: crew.llm, Hedge: crew.hedge, TTS: crew.tts,
 		Limits: set.limits(), Apology: set.Talk.Apology, Echo: set.Talk.Echo,
 		Greeting: pipeline.Greeting{Text: set.Talk.Greeting, Firm: set.Talk.Firm},
 		Silence:  pipeline.Silence{After: set.Talk.Idle, Prompts: lines(set.Talk.Prompts)},
-		Openers:  lines(set.Talk.Openers), Phrases: s.phrases,
+		Openers:  lines(set.Talk.Openers), Phrases: crew.phrases,
 		Tools: s.tools.of(name), Waiting: pipeline.Waiting{After: set.Talk.Patience, Phrases: lines(set.Talk.Waiting)},
-		Drain: s.drain, Log: s.log, Strain: s.admission.Strain, Record: s.settings.Trace.Record, Queues: s.queues.calls,
+		Drain: s.drain, Log: s.log, Strain: crew.strain(s.admission.Strain), Record: s.settings.Trace.Record, Queues: s.queues.calls,
 		Trace: func(t trace.Turn) {
 			s.admission.TurnEnded(t.Report, s.status.Calls())
 			record.TurnEnded(t)
 		},
 		Retrace: record.TurnChanged,
 		Models: map[budget.Stage]string{
-			budget.STT: s.settings.STT.Model, budget.LLM: s.settings.LLM.Model, budget.TTS: s.settings.TTS.Voice,
+			budget.STT: set.STT.Model, budget.LLM: set.LLM.Model, budget.TTS: set.TTS.Voice,
 		},
 	}
 	err = session.Run(ctx)

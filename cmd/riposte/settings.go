@@ -85,15 +85,21 @@ type settings struct {
 	} `embed:"" prefix:"talk-"`
 
 	STT struct {
-		Model    string `default:"whisper-tiny.en-q8_0" help:"Whisper model: a name from riposte models, or a ggml file." group:"stt"`
+		Model    string `default:"whisper-tiny.en-q8_0" help:"Whisper model: a name from riposte models, or a ggml file; or URL#NAME for one that is served elsewhere (docs/remote.md)." group:"stt"`
 		Language string `default:"en" help:"Language of the callers, such as en; auto lets a multilingual model find out." group:"stt"`
 		Threads  int    `default:"2" help:"Most threads for one pass: it takes as many as there are cores idle." group:"stt"`
 		States   int    `default:"0" help:"Passes at once; 0 is one for each core." group:"stt"`
+		Fallback string `placeholder:"MODEL" help:"Recogniser that is asked as well when the first one is late or fails: like stt-model, on this machine or another. Empty for none." group:"stt"`
+
+		Every          time.Duration `default:"0" help:"New sound of which a remote recogniser makes a hypothesis while somebody speaks, for which all that was said so far is sent each time; 0 makes none." group:"stt"`
+		Timeout        time.Duration `default:"0" help:"How long a remote recogniser may take to an answer; 0 is three quarters of its share where there is a fallback, and talk-stall where there is none." group:"stt"`
+		Access         access        `embed:"" group:"stt"`
+		FallbackAccess access        `embed:"" prefix:"fallback-" group:"stt"`
 	} `embed:"" prefix:"stt-"`
 
 	LLM struct {
-		Model         string    `default:"smollm2-135m-instruct-q8_0" help:"Chat model: a name from riposte models, or a GGUF file, whose own chat template is used." group:"llm"`
-		Hedge         string    `placeholder:"MODEL" help:"Chat model that is asked as well when the first one is late or fails: a name from riposte models, or a GGUF file; it needs its own memory. Empty for none." group:"llm"`
+		Model         string    `default:"smollm2-135m-instruct-q8_0" help:"Chat model: a name from riposte models, or a GGUF file, whose own chat template is used; or URL#NAME for one that is served elsewhere, such as http://gpu1:8000/v1#qwen3-8b." group:"llm"`
+		Hedge         string    `placeholder:"MODEL" help:"Chat model that is asked as well when the first one is late or fails: a name from riposte models, or a GGUF file, which needs its own memory; or URL#NAME. Empty for none." group:"llm"`
 		Threads       int       `default:"0" help:"Threads; 0 is 2, or the cores if fewer." group:"llm"`
 		Context       int       `default:"2048" help:"Tokens of one conversation, the answer included." group:"llm"`
 		Conversations int       `default:"0" help:"Conversations that are kept ready or answered at once; 0 is as many as calls." group:"llm"`
@@ -109,15 +115,31 @@ type settings struct {
 		GPULayers     int       `default:"-1" help:"Layers that the GPU computes; -1 is all." group:"llm"`
 		Devices       []string  `placeholder:"NAME" help:"GPUs to use, such as CUDA0 (riposte doctor lists them); empty is all." group:"llm"`
 		Split         []float32 `placeholder:"PART" help:"Parts of the layers that these GPUs get, in their order, such as 3,1; empty is by their free memory." group:"llm"`
+
+		Timeout     time.Duration `default:"0" help:"How long a remote model may take to its first words; 0 is three quarters of its share where there is a hedge, and talk-stall where there is none." group:"llm"`
+		ReadAhead   bool          `help:"Have a remote model read along while somebody speaks, by requests for one token each: servers that keep prefixes then answer sooner. It costs what that costs there." group:"llm"`
+		Extra       string        `placeholder:"JSON" help:"An object whose fields are put into each request to a remote model, for what only some servers know, such as top_k; null takes a field out." group:"llm"`
+		HedgeExtra  string        `placeholder:"JSON" help:"The same for a remote hedge." group:"llm"`
+		Access      access        `embed:"" group:"llm"`
+		HedgeAccess access        `embed:"" prefix:"hedge-" group:"llm"`
 	} `embed:"" prefix:"llm-"`
 
 	TTS struct {
-		Voice   string  `default:"piper-en_us-joe-medium" help:"Piper voice: a name from riposte models, or an .onnx file with its .onnx.json beside it." group:"tts"`
-		Speaker string  `help:"Speaker of a voice that has several, by name or number; empty is the first." group:"tts"`
+		Voice   string  `default:"piper-en_us-joe-medium" help:"Piper voice: a name from riposte models, or an .onnx file with its .onnx.json beside it; or URL#NAME for a model that is served elsewhere (docs/remote.md)." group:"tts"`
+		Speaker string  `help:"Speaker of a voice that has several, by name or number, and voice of a remote model; empty is the first, or alloy." group:"tts"`
 		Threads int     `default:"1" help:"Threads for one clause. More are faster on idle cores only." group:"tts"`
 		Cache   int     `default:"16777216" help:"Sound of what was spoken that is kept, to be spoken again at once, in bytes; 0 keeps none." group:"tts"`
 		Speed   float32 `default:"1" help:"1 is the voice's own pace, 1.5 half as fast again." group:"tts"`
+
+		Fallback        string        `placeholder:"VOICE" help:"Voice that is asked as well when the first one is late or fails: like tts-voice, on this machine or another. Empty for none." group:"tts"`
+		FallbackSpeaker string        `help:"Its speaker." group:"tts"`
+		Format          string        `default:"pcm" enum:"pcm,wav,mp3,opus,flac" help:"What a remote voice is asked for: pcm, wav, mp3, opus or flac. pcm sounds first; what comes is told by itself." group:"tts"`
+		Timeout         time.Duration `default:"0" help:"How long a remote voice may take to its first sound; 0 is three quarters of its share where there is a fallback, and talk-stall where there is none." group:"tts"`
+		Access          access        `embed:"" group:"tts"`
+		FallbackAccess  access        `embed:"" prefix:"fallback-" group:"tts"`
 	} `embed:"" prefix:"tts-"`
+
+	Remote remoteSettings `embed:"" prefix:"remote-"`
 
 	VAD struct {
 		Model string `default:"silero-vad" help:"Silero model: a name from riposte models, or an .onnx file." group:"vad"`
@@ -164,6 +186,7 @@ var settingGroups = []kong.Group{
 	{Key: "stt", Title: "Speech to text (whisper.cpp)"},
 	{Key: "llm", Title: "Model (llama.cpp)"},
 	{Key: "tts", Title: "Voice (Piper)"},
+	{Key: "remote", Title: "Engines on other machines"},
 	{Key: "vad", Title: "Voice activity (Silero)"},
 	{Key: "budget", Title: "Budget of a turn"},
 	{Key: "trace", Title: "Traces"},
@@ -218,7 +241,7 @@ func (s *settings) Validate() error {
 	check(s.LLM.TopP >= 0 && s.LLM.TopP <= 1, "llm-top-p is %v: it must be 0 to 1", s.LLM.TopP)
 	check(s.LLM.MinP >= 0 && s.LLM.MinP < 1, "llm-min-p is %v: it must be 0 to below 1", s.LLM.MinP)
 	check(s.LLM.TopK >= 0 && s.LLM.RepeatPenalty >= 0, "llm-top-k and llm-repeat-penalty must not be negative")
-	errs = append(errs, s.validateGPU(), s.TLS.validate(), s.WebRTC.validate(), s.REST.validate())
+	errs = append(errs, s.validateGPU(), s.TLS.validate(), s.WebRTC.validate(), s.REST.validate(), s.validateRemotes())
 	for _, k := range s.Keys {
 		check(len(k) >= leastKey && !strings.HasPrefix(k, "ek_"), "keys holds one of %d characters: a key has at least %d, and does not begin with ek_", len(k), leastKey)
 	}

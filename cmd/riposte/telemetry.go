@@ -14,6 +14,7 @@ import (
 	"riposte/budget/trace/metrics"
 	"riposte/budget/trace/otel"
 	"riposte/budget/trace/store"
+	"riposte/remote"
 	"riposte/transport"
 	"riposte/transport/realtime"
 	"riposte/transport/webrtc"
@@ -25,6 +26,7 @@ type telemetry struct {
 	metrics metrics.Metrics
 	spans   *otel.Sink // nil where no collector is named.
 	cores   atomic.Pointer[budget.Executor]
+	servers atomic.Pointer[[]*remote.Server]
 	tracks  atomic.Pointer[webrtc.Server] // nil where there are no calls over WebRTC.
 }
 
@@ -32,7 +34,7 @@ type telemetry struct {
 func (s *service) openTelemetry(ctx context.Context) (flush func(), err error) {
 	t, set := &s.telemetry, s.settings
 	t.metrics = metrics.Metrics{
-		Version: version, Plan: set.plan(), Calls: s.status.Calls, Places: set.Calls.Max, Log: s.log, Lost: s.lost, Packets: s.packets, Queues: s.queues.all(),
+		Version: version, Plan: set.plan(), Calls: s.status.Calls, Places: set.Calls.Max, Log: s.log, Lost: s.lost, Packets: s.packets, Remotes: s.remotes, Queues: s.queues.all(),
 		Load: func() budget.Load { return t.cores.Load().Load() }, // of no executor before the engines are there: nothing
 	}
 	t.metrics.Open()
@@ -67,7 +69,10 @@ func (s *settings) protocol() otel.Protocol {
 }
 
 // provider names what runs a stage's model.
-func provider(s budget.Stage, _ string) string {
+func provider(s budget.Stage, model string) string {
+	if remote.Named(model) {
+		return "openai" // by the protocol: what serves it nobody tells
+	}
 	return map[budget.Stage]string{budget.STT: "whisper.cpp", budget.LLM: "llama.cpp", budget.TTS: "piper"}[s]
 }
 
@@ -82,6 +87,21 @@ func (s *service) lost() (all []metrics.Lost) {
 			l := sink.Lost()
 			all = append(all, metrics.Lost{Sink: "otlp", Reason: "queue_full", Count: l.Full}, metrics.Lost{Sink: "otlp", Reason: "not_taken", Count: l.Failed})
 		}
+	}
+	return all
+}
+
+// remotes says how engines on other machines do; nothing before they are opened.
+func (s *service) remotes() (all []metrics.Remote) {
+	servers := s.telemetry.servers.Load()
+	if servers == nil {
+		return nil
+	}
+	for _, server := range *servers {
+		st := server.Status()
+		all = append(all, metrics.Remote{Stage: string(st.Stage), Server: st.Server, State: string(st.State), Requests: []metrics.RemoteRequests{
+			{Fate: "done", Count: st.Done}, {Fate: "failed", Count: st.Failed}, {Fate: "redialled", Count: st.Redialled}, {Fate: "refused", Count: st.Refused},
+		}})
 	}
 	return all
 }

@@ -26,6 +26,7 @@ type Metrics struct {
 	Places  int                // Calls that can be held at once.
 	Lost    func() []Lost      // What became of traces that should have been kept.
 	Packets func() []Packets   // What became of the packets of callers' sound.
+	Remotes func() []Remote    // How engines on other machines do.
 	Queues  []*budget.Queue    // Where calls, the executor and the store let things wait.
 	Log     *slog.Logger       // It defaults to slog.Default().
 
@@ -51,6 +52,19 @@ type Lost struct {
 // Packets is how many packets of callers' sound fared alike.
 type Packets struct {
 	Fate  string // Such as "late".
+	Count uint64
+}
+
+// Remote is how an engine on another machine does.
+type Remote struct {
+	Stage, Server string
+	State         string // Of its breaker: "closed", "half_open" or "open".
+	Requests      []RemoteRequests
+}
+
+// RemoteRequests is how many requests to such an engine fared alike.
+type RemoteRequests struct {
+	Fate  string // Such as "done".
 	Count uint64
 }
 

@@ -18,11 +18,16 @@ var (
 	jobsDesc    = prometheus.NewDesc("riposte_executor_jobs_total", "Jobs by class and by what became of them.", []string{"class", "outcome"}, nil)
 	lostDesc    = prometheus.NewDesc("riposte_trace_drops_total", "Traces that were not kept, or spans that were not sent, by who should have and why.", []string{"sink", "reason"}, nil)
 	packetsDesc = prometheus.NewDesc("riposte_webrtc_packets_total", "Packets of callers' sound by what became of them: received; missed, since they did not come in time, and of these late, which came after that; recovered or concealed, what stands in the place of those missed, the second in pieces of 20 ms; and others.", []string{"fate"}, nil)
+	breakerDesc = prometheus.NewDesc("riposte_remote_breaker", "1 for the state in which the breaker of a remote server is: closed, where it is asked; open, where it is not, since it has failed too often; half_open, where the next request tells.", []string{"stage", "server", "state"}, nil)
+	remoteDesc  = prometheus.NewDesc("riposte_remote_requests_total", "Requests to remote servers by what became of them: done; failed, or not in time; redialled, after such a failure; refused, since the server rests.", []string{"stage", "server", "fate"}, nil)
 )
+
+// breakerStates are all that a breaker can be in.
+var breakerStates = []string{"closed", "half_open", "open"}
 
 // Describe says what there may be.
 func (moment) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{callsDesc, placesDesc, queueDesc, waitingDesc, runningDesc, jobsDesc, lostDesc, packetsDesc} {
+	for _, d := range []*prometheus.Desc{callsDesc, placesDesc, queueDesc, waitingDesc, runningDesc, jobsDesc, lostDesc, packetsDesc, breakerDesc, remoteDesc} {
 		out <- d
 	}
 }
@@ -57,6 +62,20 @@ func (m moment) Collect(out chan<- prometheus.Metric) {
 	if m.Packets != nil {
 		for _, p := range m.Packets() {
 			tell(packetsDesc, prometheus.CounterValue, float64(p.Count), p.Fate)
+		}
+	}
+	if m.Remotes != nil {
+		for _, r := range m.Remotes() {
+			for _, state := range breakerStates {
+				is := 0.0
+				if r.State == state {
+					is = 1
+				}
+				tell(breakerDesc, prometheus.GaugeValue, is, r.Stage, r.Server, state)
+			}
+			for _, q := range r.Requests {
+				tell(remoteDesc, prometheus.CounterValue, float64(q.Count), r.Stage, r.Server, q.Fate)
+			}
 		}
 	}
 }
