@@ -360,6 +360,7 @@ func TestCancel(t *testing.T) {
 	}, func(e *Engine) { e.Server.Limits.Idle = time.Minute })
 	why := errors.New("a barge-in")
 	ctx, end := context.WithCancelCause(t.Context())
+	defer end(nil)
 	for p, err := range e.Generate(ctx, hello) {
 		if p.Text != "" {
 			end(why)

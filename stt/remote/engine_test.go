@@ -213,6 +213,7 @@ func TestStops(t *testing.T) {
 	s.Hasten(budget.Urgency{})
 	why := errors.New("a barge-in")
 	ctx, end := context.WithCancelCause(t.Context())
+	defer end(nil)
 	time.AfterFunc(50*time.Millisecond, func() { end(why) })
 	if _, err := s.Finish(ctx, budget.Urgency{}); !errors.Is(err, why) {
 		t.Errorf("it ended with %v", err)

@@ -231,6 +231,7 @@ func TestSpeakStops(t *testing.T) {
 	})
 	why := errors.New("a barge-in")
 	ctx, end := context.WithCancelCause(t.Context())
+	defer end(nil)
 	for _, err := range e.Speak(ctx, "Hello.", tts.Options{}) {
 		if end(why); err != nil && !errors.Is(err, why) {
 			t.Error(err)
