@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strings"
 )
 
 // readJSON reads a request's body into v.
@@ -52,7 +53,8 @@ func misread(err error) error {
 		return p
 	}
 	if t, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && t.Field != "" {
-		return wrong(t.Field, "%s is a JSON %s, which it cannot be.", t.Field, t.Value)
+		field := strings.TrimPrefix(t.Field, "sampling.") // which is not on the wire
+		return wrong(field, "%s is a JSON %s, which it cannot be.", field, t.Value)
 	}
 	return &Problem{Status: http.StatusBadRequest, Code: "invalid_json", Message: fmt.Sprintf("The request is no JSON object: %v.", err)}
 }

@@ -283,6 +283,20 @@ func TestLanguageFoundOut(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// What is English already is translated to itself.
+	var text []string
+	for s, err := range e.Scribe(t.Context(), jfk(t), stt.Recording{Translate: true, Words: true}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = append(text, s.Text)
+		if s.Language != "en" || len(s.Words) == 0 {
+			t.Errorf("translated %+v", s)
+		}
+	}
+	if got := strings.Join(text, " "); !strings.Contains(got, "your country can do for you") {
+		t.Errorf("translated to %q", got)
+	}
 }
 
 func TestUnusableModels(t *testing.T) {
