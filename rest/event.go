@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"strconv"
 	"time"
 )
 
@@ -53,6 +54,14 @@ func (x *exchange) reply(v any) error {
 
 // whole sends a whole answer of some type.
 func (x *exchange) whole(contentType string, b []byte) error {
+	h := x.w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Length", strconv.Itoa(len(b)))
+	return x.send(b)
+}
+
+// part sends the next part of an answer of some type, whose length is not known yet.
+func (x *exchange) part(contentType string, b []byte) error {
 	x.w.Header().Set("Content-Type", contentType)
 	return x.send(b)
 }

@@ -88,6 +88,10 @@ var background = budget.Urgency{Class: budget.Background}
 var errTime = &Problem{Status: http.StatusServiceUnavailable, Code: "timeout", Retry: 10 * time.Second,
 	Message: "The request took longer than it may here: the machine is busy with calls, or it asks for too much. Ask for less, or later."}
 
+// errLeft ends a request whose client has left, and which then nobody is told of, or one that the service's end comes upon.
+var errLeft = &Problem{Status: http.StatusServiceUnavailable, Code: "shutting_down", Retry: 5 * time.Second,
+	Message: "The service is shutting down, and the request has not come to its end."}
+
 // Handler returns what answers.
 //
 //	POST /v1/chat/completions
@@ -162,10 +166,10 @@ func (s *Server) at(method string, answer func(*exchange) error) http.HandlerFun
 
 // fail answers with an error. What is under way already ends with it where the client can tell it from an answer, and is cut off elsewhere.
 func (s *Server) fail(x *exchange, err error) {
-	if x.r.Context().Err() != nil {
-		return // nobody is there to be told
-	}
 	p := problemOf(err)
+	if x.r.Context().Err() != nil {
+		p = errLeft
+	}
 	if p.Status == http.StatusInternalServerError {
 		s.Log.Error("a request failed", "path", x.r.URL.Path, "err", err)
 	}

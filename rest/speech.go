@@ -143,7 +143,7 @@ func (w *speechWriter) flush() error {
 	if w.events {
 		return w.x.event("", map[string]any{"type": "speech.audio.delta", "audio": base64.StdEncoding.EncodeToString(b)})
 	}
-	return w.x.whole(soundTypes[w.format], b)
+	return w.x.part(soundTypes[w.format], b)
 }
 
 // end sends the rest.
