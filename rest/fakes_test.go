@@ -135,7 +135,7 @@ func server(e Engines) *Server {
 		Default: Route{Sampling: llm.Sampling{Temperature: 0.3, TopP: 0.9}, Language: "en", Speed: 1},
 		Routes:  map[string]Route{"sales": {Instructions: "You sell coffee.", Sampling: llm.Sampling{Temperature: 0.7}, Speed: 1.5}},
 		Models:  Models{LLM: "small", STT: "whisper", TTS: "joe", Aliases: []string{"whisper-1", "tts-1"}},
-		Voices:  []string{"joe", "alloy"}, Language: func(code string) bool { return code == "en" },
+		Voices:  []string{"joe", "alloy"}, Language: func(_, code string) bool { return code == "en" },
 		Created: time.Unix(1000, 0), Version: "test",
 	}
 }

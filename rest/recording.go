@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"net/http"
@@ -50,7 +51,7 @@ func decoded(r *partReader) (audio.PCM, error) {
 		return nil, err
 	}
 	if string(head[:n]) == "OggS" {
-		return opus.ReadFile(r, audio.SpeechRate)
+		return decodedOgg(r)
 	}
 	sound, rate, err := audio.Decode(r, "file")
 	if err != nil || rate == audio.SpeechRate {
@@ -69,6 +70,23 @@ func decoded(r *partReader) (audio.PCM, error) {
 		}
 	}
 	return append(out, change.Flush()...), nil
+}
+
+// decodedOgg reads a file of Opus. One that is cut is shorter, as one of MP3 is.
+func decodedOgg(r *partReader) (sound audio.PCM, err error) {
+	err = opus.Stream(r, audio.SpeechRate, func(p audio.PCM) error {
+		if sound = append(sound, p...); sound.Duration(audio.SpeechRate) > audio.MaxFileDuration {
+			return audio.ErrTooLong
+		}
+		return nil
+	})
+	switch {
+	case errors.Is(err, opus.ErrOgg):
+		err = fmt.Errorf("%w: %w", audio.ErrFormat, err)
+	case errors.Is(err, io.ErrUnexpectedEOF) && len(sound) > 0 && r.ctx.Err() == nil:
+		err = nil
+	}
+	return sound, err
 }
 
 // partReader reads, and lets others go ahead between parts.

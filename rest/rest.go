@@ -28,8 +28,8 @@ type Server struct {
 	Routes  map[string]Route // What those are that name one in place of a model.
 	Models  Models
 	Voices  []string // Names of voices: the first is the voice's own, the others mean the same.
-	// Language reports whether recordings may be in a language, an ISO 639-1 code. nil takes any.
-	Language func(code string) bool
+	// Language reports whether recordings may be in a language, an ISO 639-1 code, by a route. It is called as Engines is; nil takes any.
+	Language func(route, code string) bool
 	Limits   Limits
 	Created  time.Time // When the models are said to have been made.
 	Version  string

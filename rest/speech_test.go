@@ -38,7 +38,10 @@ func TestSpeech(t *testing.T) {
 		case "pcm":
 			sound = audio.FromBytes(w.Body.Bytes())
 		case "opus":
-			sound, err = opus.ReadFile(w.Body, soundRate)
+			err = opus.Stream(w.Body, soundRate, func(p audio.PCM) error {
+				sound = append(sound, p...)
+				return nil
+			})
 		default:
 			sound, rate, err = audio.Decode(w.Body, format)
 		}

@@ -39,7 +39,7 @@ func (s *Server) write(x *exchange, task string) error {
 		return err
 	}
 	defer release()
-	if err := s.speaks(q.Language); err != nil { // what the recogniser knows is known when there is one
+	if err := s.speaks(route, q.Language); err != nil { // what the recogniser knows is known when there is one
 		return err
 	}
 	engines := s.Engines(route)
@@ -138,8 +138,8 @@ func (q *transcription) granularity(asked []string) error {
 }
 
 // speaks refuses a language that the recogniser does not know.
-func (s *Server) speaks(code string) error {
-	if code == "" || s.Language == nil || s.Language(code) {
+func (s *Server) speaks(route, code string) error {
+	if code == "" || s.Language == nil || s.Language(route, code) {
 		return nil
 	}
 	return wrong("language", "language is %s, which this recogniser does not know. It is an ISO 639-1 code, such as en; the setting stt.model may name a multilingual Whisper, such as whisper-base.", quoted(code))

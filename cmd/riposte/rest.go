@@ -79,7 +79,7 @@ func (s *service) openREST(calls *realtime.Server) http.Handler {
 			LLM: modelName(s.settings.LLM.Model), STT: modelName(s.settings.STT.Model), TTS: modelName(s.settings.TTS.Voice), Aliases: s.settings.REST.Aliases,
 		},
 		Voices:   append([]string{modelName(s.settings.TTS.Voice)}, realtime.Voices()...),
-		Language: func(code string) bool { return s.engines.crew(defaultRoute).knows(code) },
+		Language: func(route, code string) bool { return s.crewOf(route).knows(code) },
 		Limits:   s.settings.REST.limits(), Created: time.Now(), Version: version, Log: s.log,
 	}
 	for name, r := range s.routes {

@@ -181,7 +181,8 @@ func TestRESTSpeech(t *testing.T) {
 // The times of words are those at which they are said: the voice knows them.
 func TestRESTWordTimes(t *testing.T) {
 	url := restURL(t)
-	voice, err := testSettings(t).voice(nil, slog.New(slog.DiscardHandler))
+	set := testSettings(t)
+	voice, err := set.voice(set.TTS.Voice, "", nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
