@@ -278,12 +278,15 @@ func (x *Executor) dispatch() {
 			break
 		}
 		t := x.queue[i]
-		x.queue = slices.Delete(x.queue, i, i+1)
 		// Side by side is better than one after the other on many threads, which lose time waiting for each other.
 		peers := 1
-		for i+peers <= len(x.queue) && x.queue[i+peers-1].Class == t.Class {
+		for i+peers < len(x.queue) && x.queue[i+peers].Class == t.Class {
 			peers++
 		}
+		if x.reclaim(t, peers) {
+			break
+		}
+		x.queue = slices.Delete(x.queue, i, i+1)
 		t.threads = max(1, min(t.Threads, x.free/peers))
 		t.began = time.Now()
 		x.free -= t.threads
@@ -312,6 +315,29 @@ func (x *Executor) dispatch() {
 		victim.stop(ErrPreempted)
 		coming += victim.threads
 	}
+}
+
+// reclaim has the background make room for all the threads that t can use, as one of so many of its class, and reports whether it will:
+// that takes less than t would lose by going on fewer.
+func (x *Executor) reclaim(t *task, peers int) bool {
+	lacks := min(t.Threads, max(1, x.Cores/peers)) - x.free
+	if t.Class == Background || lacks <= 0 {
+		return false
+	}
+	coming := 0
+	for _, r := range x.running {
+		if r.Class != Background {
+			continue
+		}
+		if !r.stopped && coming < lacks {
+			r.stopped = true
+			r.stop(ErrPreempted)
+		}
+		if r.stopped {
+			coming += r.threads
+		}
+	}
+	return coming > 0
 }
 
 // next returns the place in the queue of the task that is to run next, -1 where none may: speculation that has had its part waits,

@@ -372,6 +372,44 @@ func TestExecutorBackground(t *testing.T) {
 	})
 }
 
+// Work for callers has all the threads that it can use, and does not go on fewer since something goes on in the background; others that work
+// for callers it leaves theirs.
+func TestExecutorReclaims(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := &Executor{Cores: 3}
+		c := crew{x: x}
+		background := Job{Urgency: Urgency{Class: Background}}
+		var errs [2]error
+		for i := range errs {
+			c.start(t.Context(), "background", background, time.Second, &errs[i])
+		}
+		c.start(t.Context(), "partial", due(Partial, time.Second), 500*ms)
+		began, j := time.Now(), due(Awaited, time.Second)
+		j.Threads = 2
+		if err := x.Run(t.Context(), j, func(_ context.Context, threads int) error {
+			if threads != 2 || time.Since(began) != 0 {
+				t.Errorf("it goes on %d threads after %v", threads, time.Since(began))
+			}
+			return nil
+		}); err != nil {
+			t.Error(err)
+		}
+		j.Threads = 3
+		if err := x.Run(t.Context(), j, func(_ context.Context, threads int) error {
+			if threads != 2 {
+				t.Errorf("beside a partial pass it goes on %d threads", threads)
+			}
+			return nil
+		}); err != nil {
+			t.Error(err)
+		}
+		c.Wait()
+		if errs != [2]error{ErrPreempted, ErrPreempted} {
+			t.Errorf("what went on in the background ended with %v", errs)
+		}
+	})
+}
+
 func TestExecutorLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := crew{x: &Executor{Cores: 2}}

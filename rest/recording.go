@@ -63,8 +63,8 @@ func decoded(r *partReader) (audio.PCM, error) {
 	}
 	defer change.Close()
 	out := make(audio.PCM, 0, len(sound)*audio.SpeechRate/rate+1)
-	for from := 0; from < len(sound); from += 10 * rate {
-		out = append(out, change.Write(sound[from:min(len(sound), from+10*rate)])...)
+	for from := 0; from < len(sound); from += rate { // a second takes some milliseconds
+		out = append(out, change.Write(sound[from:min(len(sound), from+rate)])...)
 		if !r.yield() {
 			return nil, context.Cause(r.ctx)
 		}
@@ -97,8 +97,8 @@ type partReader struct {
 	read  int
 }
 
-// partBytes is so much of a file that it is decoded within some 20 ms.
-const partBytes = 16 << 10
+// partBytes is so much of a file that it is decoded within some milliseconds.
+const partBytes = 4 << 10
 
 func (p *partReader) Read(b []byte) (int, error) {
 	n, err := p.r.Read(b[:min(len(b), partBytes)])

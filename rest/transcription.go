@@ -51,7 +51,7 @@ func (s *Server) write(x *exchange, task string) error {
 	for segment, err := range stt.Write(x.ctx, engines.STT, sound, q.Recording) {
 		switch {
 		case errors.Is(err, stt.ErrTranslate):
-			return unsupported("model", "This service cannot translate: its recogniser %s knows English only. The setting stt.model has to name a multilingual Whisper, such as whisper-base.", s.Models.STT)
+			return unsupported("model", "The recogniser %s does not translate. A multilingual Whisper does: the setting stt.model may name one, such as whisper-base.", s.Models.STT)
 		case errors.Is(err, stt.ErrWords):
 			return unsupported("timestamp_granularities", "The recogniser %s does not know when words are said: ask for segments alone.", s.Models.STT)
 		case err != nil:

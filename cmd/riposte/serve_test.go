@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
+	"log"
 	"log/slog"
 	"net/http"
 	"os"
@@ -45,6 +47,7 @@ func TestMain(m *testing.M) {
 		serveClerk()
 		return
 	}
+	log.SetOutput(io.Discard) // as main does
 	code := m.Run()
 	if shared.stop != nil {
 		if err := shared.stop(); err != nil {
