@@ -34,7 +34,7 @@ GGML_VK_VISIBLE_DEVICES ?= 0,0
 # Where npm keeps what it has fetched.
 NPM_CACHE ?= $$(cd $${RIPOSTE_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/riposte} && pwd)/npm
 
-.PHONY: help run build native test test-gpu test-pure test-deploy test-clients vet fmt env clean
+.PHONY: help run build native test test-gpu test-pure test-deploy test-clients clients conformance conformance-check vet fmt env clean
 
 help: ## List the targets.
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -66,12 +66,35 @@ test-gpu: ## Set up and test the language model on a GPU: a Vulkan one in softwa
 test-clients: export RIPOSTE_TEST_MODELS = required
 test-clients: export RIPOSTE_TEST_CLIENTS = required
 test-clients: export OMP_WAIT_POLICY = passive
-test-clients: ## Set up and have other people's clients call the service: OpenAI's agents SDK in a browser. Needs npm.
+test-clients: clients conformance-check ## Set up and have other people's clients use the service: OpenAI's for Python and Node, its agents SDK, also in a browser, and LiveKit's plugin. Needs npm.
+	$(CGO) $(GO) test $(RACE) -count 1 -timeout 10m -run '^(TestAgentsSDK|TestClients)$$' ./cmd/riposte
+
+# Those for Python lie in a folder of their own, which pip fills only when what is wanted changes; those for Node npm looks after.
+SITE = build/clients/python/site
+
+clients: $(SITE)/.made
 	@command -v npm >/dev/null || { echo "npm is missing (Debian: apt-get install --no-install-recommends npm)"; exit 1; }
 	@$(GO) run ./native/setup -gpu=$(GPU) -models=test
-	mkdir -p build/clients/agents && cp clients/agents/package.json clients/agents/package-lock.json build/clients/agents/
-	cd build/clients/agents && npm ci --cache "$(NPM_CACHE)" --ignore-scripts --no-audit --no-fund --loglevel=error
-	$(CGO) $(GO) test $(RACE) -count 1 -timeout 5m -run '^TestAgentsSDK$$' ./cmd/riposte
+	for c in agents node; do mkdir -p build/clients/$$c && cp clients/$$c/*.js* build/clients/$$c/ && \
+		(cd build/clients/$$c && npm ci --cache "$(NPM_CACHE)" --ignore-scripts --no-audit --no-fund --loglevel=error) || exit 1; done
+
+$(SITE)/.made: clients/python/requirements.txt
+	@$(GO) run ./native/setup -gpu=$(GPU) -models=test
+	rm -rf $(SITE)
+	python3 -m pip install --quiet --disable-pip-version-check --root-user-action ignore --require-hashes --no-deps --only-binary :all: --target $(SITE) -r clients/python/requirements.txt
+	touch $@
+
+# What the tests of the wire have said and been told, which clients/python/conform.py holds against the types of OpenAI's own client.
+EVENTS = $(CURDIR)/build/clients/events.jsonl
+CONFORM = PYTHONPATH=$(SITE) PYTHONDONTWRITEBYTECODE=1 python3 clients/python/conform.py $(EVENTS) docs/conformance.md
+
+conformance-check: $(SITE)/.made
+	$(CGO) RIPOSTE_TEST_EVENTS=$(EVENTS) $(GO) test -count 1 ./transport/realtime
+	$(CONFORM)
+
+conformance: $(SITE)/.made ## Write the tables of docs/conformance.md anew, from what the tests of the wire say.
+	$(CGO) RIPOSTE_TEST_EVENTS=$(EVENTS) $(GO) test -count 1 ./transport/realtime
+	$(CONFORM) --write
 
 vet: ## Check format and code.
 	@unformatted=$$(gofmt -l $$($(GO) list -f '{{.Dir}}' ./...)); \

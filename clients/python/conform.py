@@ -24,6 +24,8 @@ from openai.types.realtime.realtime_transcription_session_create_response import
 # the service's own documents show; and what begins with riposte is ours, which docs/realtime.md describes.
 OWN = {
     "session.id", "session.object", "session.expires_at", "session.riposte", "session.parallel_tool_calls", "session.model",
+    "turn_detection.threshold", "turn_detection.prefix_padding_ms",  # semantic_vad has them here as well
+    "turn_detection.eagerness",  # of a transcription: in one of the SDK's two types
     "input_audio_buffer.dtmf_event_received.event_id",
 }
 OURS = "riposte."
