@@ -2,6 +2,7 @@ package webrtc
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"net"
@@ -236,6 +237,70 @@ func TestOffersAtOnce(t *testing.T) {
 	}
 	p.accept(answer)
 	understood("after offers that cannot be taken")
+}
+
+// A caller's side cannot have packets sent to more addresses than a network has, neither by one offer nor by many; a restart of ICE begins anew.
+func TestAddresses(t *testing.T) {
+	const most = 20
+	got := make(chan transport.Inbound, 1)
+	s := serve(t, Limits{Candidates: most, Setup: time.Second}, listen(got))
+	from := 0
+	with := func(offer string, more int) string {
+		var b strings.Builder
+		for range more {
+			from++
+			fmt.Fprintf(&b, "a=candidate:1 1 udp 1 127.9.%d.%d 9 typ host\r\n", from/250, 1+from%250)
+		}
+		return strings.Replace(offer, "a=mid:0\r\n", "a=mid:0\r\n"+b.String(), 1)
+	}
+	want := func(name, url, offer string, status int) string {
+		t.Helper()
+		a, body := post(t, url, "application/sdp", offer)
+		if a.StatusCode != status || status == http.StatusBadRequest && !strings.Contains(body, "too_many_candidates") {
+			t.Fatalf("%s: %d %s", name, a.StatusCode, body)
+		}
+		return body
+	}
+	first := newPeer(t).offer(nil)
+	want("too many", s.url, with(first, most+1), http.StatusBadRequest)
+	want("as many in all parts", s.url, strings.Replace(with(first, 1), "a=mid:1\r\n", "a=mid:1\r\na=candidate:1 1 udp 1 127.9.0.1 9 typ host\r\n", 1), http.StatusCreated)
+
+	p := s.call()
+	same := p.offer(nil)
+	p.accept(want("some more", p.url, with(same, most/2), http.StatusOK))
+	want("more and more", p.url, with(same, most/2), http.StatusBadRequest)
+	restart := p.offer(&webrtc.OfferOptions{ICERestart: true})
+	bad := strings.Replace(only(restart, "none"), "a=mid:0\r\n", "a=mid:0\r\na=candidate:1 1 udp 1 nowhere 9 typ host\r\n", 1)
+	if a, body := post(t, p.url, "application/sdp", bad); a.StatusCode != http.StatusBadRequest {
+		t.Fatalf("a restart that comes to nothing: %d %s", a.StatusCode, body)
+	}
+	want("more after that", p.url, with(same, most/2), http.StatusBadRequest)
+	p.accept(want("a restart", p.url, with(restart, most/2), http.StatusOK))
+	want("too many by a restart", p.url, with(strings.ReplaceAll(restart, "a=ice-ufrag:", "a=ice-ufrag:other"), most+1), http.StatusBadRequest)
+	p.send(`{"type":"input_audio_buffer.clear"}`)
+	<-got
+}
+
+// Whoever has not connected when the service goes down does not keep it from that.
+func TestDrain(t *testing.T) {
+	drain, places := make(chan struct{}), new(sync.WaitGroup)
+	s := serve(t, Limits{Setup: time.Hour}, listen(nil), func(s *Server) {
+		s.Drain = drain
+		s.Calls.Admit = func() (func(), error) { places.Add(1); return places.Done, nil }
+	})
+	for range 2 {
+		if a, body := post(t, s.url, "application/sdp", newPeer(t).offer(nil)); a.StatusCode != http.StatusCreated {
+			t.Fatalf("%d: %s", a.StatusCode, body)
+		}
+	}
+	close(drain)
+	left := make(chan struct{})
+	go func() { places.Wait(); close(left) }()
+	select {
+	case <-left:
+	case <-time.After(patience):
+		t.Fatal("they are still waited for")
+	}
 }
 
 // Of a call that has ended there is none, however it is asked for and while it ends as well.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,6 +34,7 @@ type line struct {
 	why     error         // because of this.
 	ending  sync.Once
 	bargain chan struct{} // Full while an offer is answered.
+	named   []string      // Addresses that the caller's side has named since ICE was restarted. For take.
 
 	mu     sync.Mutex
 	closed bool // No part begins any more.
@@ -236,9 +238,20 @@ func (l *line) take(ctx context.Context, o offer) (_ string, err error) {
 			l.settle()
 		}
 	}()
+	all := slices.Compact(slices.Sorted(slices.Values(slices.Concat(l.named, o.addresses))))
+	named := o.addresses
+	if now, err := l.pc.SCTP().Transport().ICETransport().GetRemoteParameters(); err == nil && now == o.ice { // no restart: they come to the others
+		named = all
+	}
+	if len(named) > l.limits.Candidates {
+		return "", wrong("too_many_candidates", "The caller's side names %d addresses (a=candidate) by now; it may name %d. Leave out those of networks that do not lead here, or restart ICE.",
+			len(named), l.limits.Candidates)
+	}
+	l.named = all // unless a restart comes about
 	if err := l.pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeOffer, SDP: o.SDP}); err != nil {
 		return "", wrong("invalid_sdp", "The offer cannot be taken: %.200v.", err)
 	}
+	l.named = named
 	answer, err := l.pc.CreateAnswer(nil)
 	if err != nil {
 		return "", wrong("invalid_sdp", "The offer cannot be answered: %.200v.", err)
@@ -271,8 +284,8 @@ func (l *line) settle() {
 	}
 }
 
-// ready waits until the caller can talk and be told of it.
-func (l *line) ready(ctx context.Context) error {
+// ready waits until the caller can talk and be told of it, unless the service goes down before that.
+func (l *line) ready(ctx context.Context, drain <-chan struct{}) error {
 	late := time.NewTimer(l.limits.Setup)
 	defer late.Stop()
 	needed := []<-chan struct{}{l.connected}
@@ -286,6 +299,8 @@ func (l *line) ready(ctx context.Context) error {
 			return errSetup
 		case <-l.gone:
 			return l.why
+		case <-drain:
+			return transport.ErrShutdown
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

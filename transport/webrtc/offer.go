@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/pion/sdp/v3"
+	"github.com/pion/webrtc/v4"
 
 	"riposte/transport/realtime"
 )
@@ -24,6 +25,9 @@ type offer struct {
 	Model   string          `json:"model"`
 	object  bool            // It came as JSON.
 	channel bool            // It has a data channel.
+
+	ice       webrtc.ICEParameters // What the checks of the connection go by,
+	addresses []string             // and where they are sent to: its candidates, each of them once.
 }
 
 // readOffer reads an offer in each of the forms in which clients send one: SDP as it is, a form with the fields sdp and session, or an
@@ -118,10 +122,38 @@ func (o *offer) check() error {
 	if !sound {
 		return wrong("no_audio", "The offer has no audio: add the microphone's track, or a transceiver of the kind audio, before it is made.")
 	}
+	o.readICE(&d)
 	if !codec {
 		return wrong("no_opus", "The offer's audio does not have Opus (opus/48000, by a number that its line m=audio names), the one codec of this service over WebRTC.")
 	}
 	return nil
+}
+
+// readICE takes what ICE needs from where pion takes it: the part that leads the bundle, or the first one.
+func (o *offer) readICE(d *sdp.SessionDescription) {
+	o.ice.UsernameFragment, _ = d.Attribute("ice-ufrag")
+	o.ice.Password, _ = d.Attribute("ice-pwd")
+	leads := func(*sdp.MediaDescription) bool { return true }
+	group, _ := d.Attribute(sdp.AttrKeyGroup)
+	if names := strings.Split(group, " "); strings.Contains(group, "BUNDLE") && len(names) > 1 && names[1] != "" {
+		leads = func(m *sdp.MediaDescription) bool { mid, _ := m.Attribute(sdp.AttrKeyMID); return mid == names[1] }
+	}
+	first := slices.IndexFunc(d.MediaDescriptions, leads)
+	if first < 0 {
+		return
+	}
+	m := d.MediaDescriptions[first]
+	if ufrag, ok := m.Attribute("ice-ufrag"); ok && o.ice.UsernameFragment == "" {
+		o.ice.UsernameFragment = ufrag
+		o.ice.Password, _ = m.Attribute("ice-pwd")
+	}
+	for _, a := range m.Attributes {
+		if a.IsICECandidate() {
+			o.addresses = append(o.addresses, a.Value)
+		}
+	}
+	slices.Sort(o.addresses)
+	o.addresses = slices.Compact(o.addresses)
 }
 
 // bundled reports whether a part goes by the transport of another one, for which its port says nothing.

@@ -39,6 +39,7 @@ type Server struct {
 	ICE    []webrtc.ICEServer
 	Limits Limits
 	Log    *slog.Logger
+	Drain  <-chan struct{} // Closed when the service goes down: whoever has not connected by then will not. nil never drains.
 
 	broken time.Duration   // Without any packet, until a connection counts as broken. Tests have less time than the usual 5 s.
 	ctx    context.Context // Of all calls.
@@ -57,34 +58,36 @@ type Server struct {
 
 // Limits bounds what one caller may take. A zero field means its default.
 type Limits struct {
-	Depth   time.Duration // The most that a missing packet is waited for; less where none comes so late. It defaults to 40 ms, the microphone's share.
-	Lead    time.Duration // Sound that is here before it is due. It defaults to 60 ms, three packets.
-	Setup   time.Duration // How long a caller may take to connect. It defaults to 15 s.
-	Away    time.Duration // How long a connection may be broken before the call ends. It defaults to 15 s.
-	Offers  int           // Offers from one address that have not connected yet. It defaults to 4, half the places that there usually are.
-	Gather  time.Duration // How long an answer waits for addresses of STUN and TURN servers. It defaults to 3 s.
-	Request int64         // The longest offer, its session included, in bytes. It defaults to 512 KiB.
-	Message int           // The longest event of a client, in bytes. It defaults to 256 KiB, what browsers take themselves.
-	Buffer  int           // Events that wait for a client that does not read, in bytes. It defaults to 1 MiB.
-	Write   time.Duration // How long they may wait for room. It defaults to 5 s.
-	Bitrate int           // Of our sound, in bits a second. It defaults to 32000.
-	DTX     bool          // Nothing is sent while there is nothing to be heard.
+	Depth      time.Duration // The most that a missing packet is waited for; less where none comes so late. It defaults to 40 ms, the microphone's share.
+	Lead       time.Duration // Sound that is here before it is due. It defaults to 60 ms, three packets.
+	Setup      time.Duration // How long a caller may take to connect. It defaults to 15 s.
+	Away       time.Duration // How long a connection may be broken before the call ends. It defaults to 15 s.
+	Offers     int           // Offers from one address that have not connected yet. It defaults to 4, half the places that there usually are.
+	Candidates int           // Addresses (ICE candidates) that a caller's side may name at a time: each is sent some packets. It defaults to 100.
+	Gather     time.Duration // How long an answer waits for addresses of STUN and TURN servers. It defaults to 3 s.
+	Request    int64         // The longest offer, its session included, in bytes. It defaults to 512 KiB.
+	Message    int           // The longest event of a client, in bytes. It defaults to 256 KiB, what browsers take themselves.
+	Buffer     int           // Events that wait for a client that does not read, in bytes. It defaults to 1 MiB.
+	Write      time.Duration // How long they may wait for room. It defaults to 5 s.
+	Bitrate    int           // Of our sound, in bits a second. It defaults to 32000.
+	DTX        bool          // Nothing is sent while there is nothing to be heard.
 }
 
 func (l Limits) withDefaults() Limits {
 	return Limits{
-		Depth:   cmp.Or(l.Depth, 40*time.Millisecond),
-		Lead:    cmp.Or(l.Lead, 60*time.Millisecond),
-		Setup:   cmp.Or(l.Setup, 15*time.Second),
-		Away:    cmp.Or(l.Away, 15*time.Second),
-		Offers:  cmp.Or(l.Offers, 4),
-		Gather:  cmp.Or(l.Gather, 3*time.Second),
-		Request: cmp.Or(l.Request, 512<<10),
-		Message: cmp.Or(l.Message, 256<<10),
-		Buffer:  cmp.Or(l.Buffer, 1<<20),
-		Write:   cmp.Or(l.Write, 5*time.Second),
-		Bitrate: cmp.Or(l.Bitrate, 32000),
-		DTX:     l.DTX,
+		Depth:      cmp.Or(l.Depth, 40*time.Millisecond),
+		Lead:       cmp.Or(l.Lead, 60*time.Millisecond),
+		Setup:      cmp.Or(l.Setup, 15*time.Second),
+		Away:       cmp.Or(l.Away, 15*time.Second),
+		Offers:     cmp.Or(l.Offers, 4),
+		Candidates: cmp.Or(l.Candidates, 100),
+		Gather:     cmp.Or(l.Gather, 3*time.Second),
+		Request:    cmp.Or(l.Request, 512<<10),
+		Message:    cmp.Or(l.Message, 256<<10),
+		Buffer:     cmp.Or(l.Buffer, 1<<20),
+		Write:      cmp.Or(l.Write, 5*time.Second),
+		Bitrate:    cmp.Or(l.Bitrate, 32000),
+		DTX:        l.DTX,
 	}
 }
 
@@ -270,7 +273,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) {
 	l.awaited = o.channel
 	answer, err := l.answer(r.Context(), o)
 	if err == nil && !takesAudio(answer) {
-		err = wrong("no_audio", "The offer's audio cannot be taken: it has to have Opus (opus/48000/2) among the formats of its line m=audio.")
+		err = wrong("no_audio", "The offer's audio cannot be taken: its line m=audio has to have Opus (opus/48000/2) among its formats, and where there are more lines a=group:BUNDLE has to name its a=mid.")
 	}
 	if err != nil {
 		l.Close()
@@ -287,7 +290,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) {
 		defer end(nil)
 		defer stop()
 		defer s.forget(id)
-		if err := l.ready(ctx); err != nil {
+		if err := l.ready(ctx, s.Drain); err != nil {
 			log.Info("the call did not begin", "from", from, "why", err)
 			l.Close()
 			return

@@ -539,6 +539,7 @@ func TestRefused(t *testing.T) {
 		{"a fingerprint of another kind", "a key of this service", "application/sdp", strings.ReplaceAll(good, "a=fingerprint:sha-256", "a=fingerprint:crc"), 400, "invalid_fingerprint"},
 		{"sound that is switched off", "a key of this service", "application/sdp", strings.Replace(good, "m=audio 9", "m=audio 0", 1), 400, "no_audio"},
 		{"Opus that the line of the sound does not name", "a key of this service", "application/sdp", formats.ReplaceAllString(good, "m=audio $1 UDP/TLS/RTP/SAVPF 0\r\n"), 400, "no_opus"},
+		{"lines that are not bundled", "a key of this service", "application/sdp", strings.Replace(good, "a=group:BUNDLE 0 1\r\n", "", 1), 400, "no_audio"},
 		{"no JSON", "a key of this service", "application/json", "{", 400, "invalid_json"},
 		{"no form", "a key of this service", "multipart/form-data; boundary=x", "--x\r\nthis is none\r\n", 400, "invalid_form"},
 		{"no type", "a key of this service", "", good, 415, "unsupported_content_type"},
