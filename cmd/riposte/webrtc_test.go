@@ -36,24 +36,25 @@ func TestKeyless(t *testing.T) {
 
 func TestWebRTCSettings(t *testing.T) {
 	good := webRTCSettings{
-		Depth: 40 * time.Millisecond, Lead: 60 * time.Millisecond, Setup: time.Second, Away: time.Second, Gather: time.Second,
+		Depth: 40 * time.Millisecond, Lead: 60 * time.Millisecond, Setup: time.Second, Away: time.Second, Candidates: 100, Gather: time.Second,
 		Request: 1 << 20, Message: 1 << 18, Buffer: 1 << 20, Bitrate: 32000,
 	}
 	if err := good.validate(); err != nil {
 		t.Error(err)
 	}
 	for name, change := range map[string]func(*webRTCSettings){
-		"depth":   func(s *webRTCSettings) { s.Depth = time.Second },
-		"lead":    func(s *webRTCSettings) { s.Lead = 0 },
-		"setup":   func(s *webRTCSettings) { s.Setup = 0 },
-		"away":    func(s *webRTCSettings) { s.Away = 0 },
-		"gather":  func(s *webRTCSettings) { s.Gather = 0 },
-		"request": func(s *webRTCSettings) { s.Request = 10 },
-		"message": func(s *webRTCSettings) { s.Message = 10 },
-		"buffer":  func(s *webRTCSettings) { s.Buffer = 10 },
-		"bitrate": func(s *webRTCSettings) { s.Bitrate = 1 },
-		"public":  func(s *webRTCSettings) { s.Public = []string{"example.org"} },
-		"turn":    func(s *webRTCSettings) { s.TURN = []string{"turn:example.org"} },
+		"depth":      func(s *webRTCSettings) { s.Depth = time.Second },
+		"lead":       func(s *webRTCSettings) { s.Lead = 0 },
+		"setup":      func(s *webRTCSettings) { s.Setup = 0 },
+		"away":       func(s *webRTCSettings) { s.Away = 0 },
+		"candidates": func(s *webRTCSettings) { s.Candidates = 1 },
+		"gather":     func(s *webRTCSettings) { s.Gather = 0 },
+		"request":    func(s *webRTCSettings) { s.Request = 10 },
+		"message":    func(s *webRTCSettings) { s.Message = 10 },
+		"buffer":     func(s *webRTCSettings) { s.Buffer = 10 },
+		"bitrate":    func(s *webRTCSettings) { s.Bitrate = 1 },
+		"public":     func(s *webRTCSettings) { s.Public = []string{"example.org"} },
+		"turn":       func(s *webRTCSettings) { s.TURN = []string{"turn:example.org"} },
 	} {
 		s := good
 		change(&s)
