@@ -21,14 +21,19 @@ type call struct {
 	server    string // Who runs it, where the service does: then its result is no item, but
 	outcome   string // this, in a word, empty while there is none,
 	text      string // and what the model reads of it.
+	asked     bool   // It waits until the caller's side approves of it,
+	decided   bool   // which has said something to it.
+	request   string // The item that asked, where it was approved.
+	moved     bool   // It was approved, and is another item now.
 	cancelled bool   // The answer that it is part of was: nobody waits for the result.
 	read      bool   // The result was part of what the model has answered.
 }
 
 // What the model reads where a call has no result.
 const (
-	pending   = "There is no result yet: it is still being worked on."
-	cancelled = "Cancelled before there was a result."
+	pending    = "There is no result yet: it is still being worked on."
+	unapproved = "There is no result yet: somebody has to approve of this call first."
+	cancelled  = "Cancelled before there was a result."
 )
 
 // newCall returns the call that an item is, or is the result of; nil for what is said.
@@ -51,11 +56,11 @@ func (h *history) newCall(it transport.Item) (*call, error) {
 	case h.callOf(it.Call.ID) != nil:
 		return nil, wrongPart(transport.PartCall, "the call %q is already in the conversation", it.Call.ID)
 	}
-	return &call{ToolCall: *it.Call, made: time.Now(), server: it.Server}, nil
+	return &call{ToolCall: *it.Call, made: time.Now(), server: it.Server, asked: it.Asked, request: it.Request}, nil
 }
 
-// over reports whether there is a result.
-func (c *call) over() bool { return c.result != "" || c.outcome != "" }
+// over reports whether there is a result, or will be none.
+func (c *call) over() bool { return c.result != "" || c.outcome != "" || c.moved }
 
 // ran notes the result of a call that the service has run.
 func (h *history) ran(it transport.Item) {
@@ -147,8 +152,13 @@ func (e *entry) makes() bool { return e.call != nil && e.role != llm.ToolRole }
 // where the call was cancelled, since the conversation has gone on from something else.
 func (h *history) calledAt(i int) (made *entry, result string, ok bool) {
 	c := h.items[i].call
-	if c.outcome != "" {
+	switch {
+	case c.moved:
+		return nil, "", false
+	case c.outcome != "":
 		return h.items[i], c.text, true
+	case c.asked && !c.cancelled:
+		return h.items[i], unapproved, true
 	}
 	back := slices.IndexFunc(h.items, func(e *entry) bool { return e.id == c.result })
 	if back < 0 {

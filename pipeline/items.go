@@ -62,6 +62,7 @@ func (h *history) look(id string) (found transport.Found, answer string, ok bool
 		found.Item.Call = &e.call.ToolCall
 		if e.makes() {
 			found.Item.Server, found.Item.Outcome, found.Item.Text = e.call.server, e.call.outcome, e.call.text
+			found.Item.Asked, found.Item.Request = e.call.asked, e.call.request
 			if e.call.cancelled && e.call.server != "" {
 				found.Item.Outcome, found.Item.Text = "cancelled", cancelled
 			}

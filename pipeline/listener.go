@@ -134,6 +134,8 @@ func (l *listener) does(in transport.Inbound) error {
 		return l.key(in)
 	case transport.Heard:
 		return l.heard(in)
+	case transport.Approve:
+		return l.approve(in)
 	}
 	return fmt.Errorf("the call sent a %T, which nobody knows", in)
 }
@@ -282,6 +284,7 @@ func (l *listener) configure(settings transport.Settings) error {
 	if l.ending != nil {
 		l.ending.guess.stop() // it was made by the old ones
 	}
+	l.serve(l.ctx, settings.Servers)
 	l.settings = planned(settings)
 	return nil
 }

@@ -194,11 +194,25 @@ func (m *mind) begin(ctx context.Context, t *turn, clauses chan<- clause) error 
 // generate answers, step by step: where the service runs what a step has called, the model goes on when that has come to something.
 func (m *mind) generate(t *turn, clauses chan<- clause) (outcome, error) {
 	var all outcome
-	said, asked := false, false // Words, and calls for the caller's side to make.
-	item, wrong := t.answer.Item, 0
+	said, asked := false, false // Words, and calls for the caller's side to make, or to approve of.
+	item, wrong, first := t.answer.Item, 0, 0
 	settings := t.settings
-	for n := 0; ; n++ {
+	if len(t.approved) > 0 {
+		first, settings = 1, m.after(settings, 0)
+		if err := m.perform(t); err != nil {
+			return all, err
+		}
+		var err error
+		if item, err = m.goOn(t, first); err != nil {
+			return all, err
+		}
+	}
+	for n := first; ; n++ {
 		o, s, err := m.step(t, settings, n, item, clauses)
+		if n > 0 && errors.Is(err, errNothingSaid) && settings.Choice != llm.ChoiceNone {
+			settings.Choice = llm.ChoiceNone // small models are at a loss what to call next
+			o, s, err = m.step(t, settings, n, item, clauses)
+		}
 		o.usage = sum(all.usage, o.usage)
 		said, asked = said || s.said, asked || s.asks
 		if err != nil || s.asked == 0 {
@@ -281,10 +295,11 @@ func (m *mind) step(t *turn, settings transport.Settings, n int, item string, cl
 				continue
 			}
 			c := called{turn: t, call: *p.call, said: s.said, words: item, step: n, server: m.runs(settings, p.call.Name), wait: s}
+			c.asks = c.server != "" && m.Session.asks(c.call)
 			if err := put(t.ctx, m.calls, c); err != nil {
 				return outcome{}, s, err
 			}
-			if c.server == "" {
+			if c.server == "" || c.asks {
 				s.asks = true
 			} else {
 				s.asked++

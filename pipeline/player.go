@@ -127,7 +127,7 @@ func (p *player) call(ctx context.Context, c called) error {
 	if p.history.knows(c.call.ID) {
 		c.call.ID = newID("call") // some models count anew in each answer
 	}
-	it := transport.Item{ID: newID("item"), Role: llm.Assistant, Call: &c.call, After: p.item, Server: c.server}
+	it := transport.Item{ID: newID("item"), Role: llm.Assistant, Call: &c.call, After: p.item, Server: c.server, Asked: c.asks, Request: c.asked}
 	previous, err := p.history.addOf(t.answer.ID, c.step, it)
 	if err != nil {
 		return err
@@ -137,7 +137,7 @@ func (p *player) call(ctx context.Context, c called) error {
 	if err := p.Call.Send(ctx, transport.Called{Response: p.response, Item: it, Previous: previous}); err != nil {
 		return err
 	}
-	if c.server != "" {
+	if c.server != "" && !c.asks {
 		p.run(c, it, previous)
 		return nil
 	}

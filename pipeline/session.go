@@ -58,6 +58,8 @@ type Session struct {
 	Silence  Silence
 	Tools    Tools   // What the service itself runs; nil is nothing.
 	Waiting  Waiting // What is said while that takes long.
+	// Dial reaches a server whose tools the caller's side wants the model to have, and returns them when they are known. nil reaches none.
+	Dial func(ctx context.Context, to transport.ToolServer) (Dialled, error)
 	// Drain is closed when the service goes down: the answer that is being given ends with its sentence, then the call
 	// ends with transport.ErrShutdown. nil never drains.
 	Drain <-chan struct{}
@@ -84,7 +86,8 @@ type Session struct {
 	hypotheses chan hypothesis // The newest one, until follow takes it.
 	calls      chan called     // From think to play.
 	results    chan ran        // From tools to play.
-	draining   chan struct{}   // Closed when Drain has been noticed.
+	servers    servers
+	draining   chan struct{} // Closed when Drain has been noticed.
 }
 
 // Run holds the call until it ends, and says why it ended: transport.ErrHungUp, transport.ErrShutdown, the cause of ctx,
@@ -100,6 +103,7 @@ func (s *Session) Run(ctx context.Context) error {
 	clauses := make(chan clause, limits.Clauses)
 	sounds := make(chan sound, max(1, limits.Ahead/frameLength))
 
+	s.serve(ctx, s.Settings.Servers)
 	s.group.Go(func() error { defer close(turns); return s.listen(ctx, limits, turns) })
 	s.group.Go(func() error { defer close(clauses); return s.think(ctx, limits, turns, clauses) })
 	s.group.Go(func() error { defer close(sounds); return s.speak(ctx, clauses, sounds) })

@@ -36,7 +36,7 @@ type Waiting struct {
 // equip returns the settings with what the service runs among the tools. What the caller's side offers under the same name goes before it.
 // A choice of a tool that there is not any more leaves the choice to the model.
 func (s *Session) equip(settings transport.Settings) transport.Settings {
-	if s.Tools == nil || settings.Alone {
+	if settings.Alone {
 		return settings
 	}
 	known := map[string]bool{}
@@ -44,14 +44,17 @@ func (s *Session) equip(settings transport.Settings) transport.Settings {
 		known[t.Name] = true
 	}
 	settings.Tools = slices.Clip(settings.Tools)
-	for _, t := range s.Tools.Offered() {
-		if !known[t.Name] {
-			settings.Tools = append(settings.Tools, t)
-			known[t.Name] = true
+	for _, has := range s.crew() {
+		for _, t := range has.Offered() {
+			if !known[t.Name] {
+				settings.Tools = append(settings.Tools, t)
+				known[t.Name] = true
+			}
 		}
 	}
 	switch c := settings.Choice; {
 	case c == llm.ChoiceAuto, c == llm.ChoiceNone, c == llm.ChoiceRequired && len(settings.Tools) > 0, known[string(c)]:
+	case len(settings.Servers) == 0 && s.Tools == nil: // then the wire has seen to it
 	default:
 		settings.Choice = llm.ChoiceAuto
 	}
@@ -60,10 +63,11 @@ func (s *Session) equip(settings transport.Settings) transport.Settings {
 
 // runs returns who runs a tool, where the service does under these settings; empty otherwise.
 func (s *Session) runs(settings transport.Settings, name string) string {
-	if s.Tools == nil || settings.Alone || slices.ContainsFunc(settings.Tools, func(t llm.Tool) bool { return t.Name == name }) {
+	if settings.Alone || slices.ContainsFunc(settings.Tools, func(t llm.Tool) bool { return t.Name == name }) {
 		return ""
 	}
-	return s.Tools.Server(name)
+	_, label := s.whose(name)
+	return label
 }
 
 // running is a call that the service runs.
@@ -87,8 +91,13 @@ func (p *player) run(c called, it transport.Item, previous string) {
 	r := &running{c, it, previous, time.Now()}
 	p.running = append(p.running, r)
 	p.quiet = later(p.quiet, r.began)
+	tools, _ := p.whose(c.call.Name)
 	p.group.Go(func() error {
-		text, err := p.Tools.Run(c.turn.ctx, c.call)
+		var text string
+		err := errGoneTool
+		if tools != nil {
+			text, err = tools.Run(c.turn.ctx, c.call)
+		}
 		outcome := transport.RanWell
 		if err != nil {
 			text, outcome = err.Error(), outcomeOf(err)
@@ -97,6 +106,9 @@ func (p *player) run(c called, it transport.Item, previous string) {
 		return nil
 	})
 }
+
+// errGoneTool says that a tool was there when the model called it, and is not any more.
+var errGoneTool = errors.New("the tool is not there any more")
 
 // wrongArguments is the outcome of a call whose arguments were not as its tool wants them.
 const wrongArguments = "wrong_arguments"

@@ -46,6 +46,7 @@ type turn struct {
 	late     bool                // It was asked for while another answer was being given, because of results that may be part of that.
 	settings transport.Settings  // As they were when the turn was decided.
 	answer   transport.Response
+	approved []approved // Calls that the caller's side has approved of, which come before everything else.
 
 	items      []string // The caller's items that this answers. Set by think, read by play.
 	transcript string   // The same.
@@ -109,6 +110,8 @@ type called struct {
 	step   int    // and which step it is.
 	server string // Who runs it, where the service does,
 	wait   *step  // and who waits for the result.
+	asks   bool   // The caller's side has to approve of it first.
+	asked  string // It has: by this item.
 }
 
 // clause is what think hands to speak: the beginning of an answer, a piece of its text, or its end.

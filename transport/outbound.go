@@ -183,10 +183,11 @@ type Part string
 
 // The parts that can be wrong of what is taken otherwise.
 const (
-	PartItem  Part = "item"  // The ID of an item that is there, or is to be.
-	PartAfter Part = "after" // The ID of the item behind which another one is to be.
-	PartCall  Part = "call"  // The ID of a call.
-	PartInput Part = "input" // What an answer is to be given to.
+	PartItem    Part = "item"    // The ID of an item that is there, or is to be.
+	PartAfter   Part = "after"   // The ID of the item behind which another one is to be.
+	PartCall    Part = "call"    // The ID of a call.
+	PartRequest Part = "request" // The ID of an item that asks for approval.
+	PartInput   Part = "input"   // What an answer is to be given to.
 )
 
 func (SpeechStarted) isOutbound()       {}

@@ -21,15 +21,17 @@ type Settings struct {
 	Lead         time.Duration // Of the call's sound, ahead of its playing, where the wire knows better than the service what its far side needs; 0 where not.
 	Plan         budget.Plan   // What a turn may take. It defaults to budget.DefaultPlan.
 	Sampling     llm.Sampling
-	MaxTokens    int        // Of one answer; 0 is the model's own limit.
-	Tools        []llm.Tool // What the model may call. The caller's side does it, and adds the results.
-	Choice       llm.Choice // Whether it may, must or must not.
-	OneCall      bool       // One answer makes no more than one call at a time.
-	Alone        bool       // The model may call nothing but Tools: nothing that the service runs.
-	Whole        bool       // A conversation that the model's context has no room for fails, and does not lose its oldest items.
-	Keep         float32    // Where it loses them, about so much of the room is used again; 0 leaves that to the model.
-	Listens      bool       // The caller is only listened to: nothing is answered, and nothing said unasked.
-	Detection    *Detection // nil: the caller commits turns and asks for answers.
+	MaxTokens    int          // Of one answer; 0 is the model's own limit.
+	Tools        []llm.Tool   // What the model may call. The caller's side does it, and adds the results.
+	Choice       llm.Choice   // Whether it may, must or must not.
+	Servers      []ToolServer // What the caller's side wants the model to have besides; the service runs it.
+	Tooled       bool         // The service runs tools for the call besides; the pipeline only hands it back.
+	OneCall      bool         // One answer makes no more than one call at a time.
+	Alone        bool         // The model may call nothing but Tools: nothing that the service runs.
+	Whole        bool         // A conversation that the model's context has no room for fails, and does not lose its oldest items.
+	Keep         float32      // Where it loses them, about so much of the room is used again; 0 leaves that to the model.
+	Listens      bool         // The caller is only listened to: nothing is answered, and nothing said unasked.
+	Detection    *Detection   // nil: the caller commits turns and asks for answers.
 }
 
 // Detection says how the service notices that a caller speaks.
@@ -65,6 +67,10 @@ type Item struct {
 	// Outcome is what became of a call that the service runs, in a word: empty while it runs, RanWell where Text is its result, and
 	// otherwise Text says what went wrong.
 	Outcome string
+	// Asked says of such a call that it waits for the caller's side to approve of it.
+	Asked bool
+	// Request is the item that asked for approval of such a call; empty where none was needed.
+	Request string
 	// After is the item that it follows: empty for the last one so far, Root for the very beginning.
 	After string
 }

@@ -33,9 +33,6 @@ OURS = "riposte."
 # Why an event is not there. All others have to be in the record.
 MISSING = {
     "conversation.item.input_audio_transcription.segment": "is for transcription with speakers told apart, which no model here does",
-    "mcp_list_tools.in_progress": "tools of MCP servers are the service's own to list: `riposte` is told of them in its settings",
-    "mcp_list_tools.completed": "the same",
-    "mcp_list_tools.failed": "the same",
 }
 ELSEWHERE = {
     "conversation.item.created": "the beta's; its clients get it in place of `conversation.item.added` and `.done`",

@@ -207,6 +207,7 @@ func (s *service) wire() *realtime.Server {
 		Language: func(code string) bool {
 			return s.status.Get() == web.Loading || s.engines.crew(defaultRoute).knows(code)
 		}, // before that, client secrets only
+		Permit:  s.permit,
 		Origins: s.settings.Origins, Keys: s.settings.Keys, Limits: s.settings.wire(), Log: s.log, Queue: s.queues.events,
 		Rates: s.rates,
 	}
@@ -286,7 +287,7 @@ func (s *service) hold(ctx context.Context, call transport.Call, settings transp
 		Greeting: pipeline.Greeting{Text: set.Talk.Greeting, Firm: set.Talk.Firm},
 		Silence:  pipeline.Silence{After: set.Talk.Idle, Prompts: lines(set.Talk.Prompts)},
 		Openers:  lines(set.Talk.Openers), Phrases: crew.phrases,
-		Tools: s.tools.of(name), Waiting: pipeline.Waiting{After: set.Talk.Patience, Phrases: lines(set.Talk.Waiting)},
+		Tools: s.tools.of(name), Dial: s.dialler(set), Waiting: pipeline.Waiting{After: set.Talk.Patience, Phrases: lines(set.Talk.Waiting)},
 		Drain: s.drain, Log: s.log, Strain: crew.strain(s.admission.Strain), Record: s.settings.Trace.Record, Queues: s.queues.calls,
 		Trace: func(t trace.Turn) {
 			s.admission.TurnEnded(t.Report, s.status.Calls())

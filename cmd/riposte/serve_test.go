@@ -32,10 +32,11 @@ import (
 
 // The tests share one service with real engines: loading it takes seconds.
 var shared struct {
-	once sync.Once
-	url  string
-	stop func() error
-	err  error
+	once    sync.Once
+	service *service
+	url     string
+	stop    func() error
+	err     error
 }
 
 func TestMain(m *testing.M) {
@@ -121,7 +122,8 @@ func sharedService(t *testing.T) string {
 	nativetest.LlamaDir(t)
 	nativetest.ONNXRuntime(t)
 	shared.once.Do(func() {
-		shared.url, shared.stop, shared.err = standalone(context.Background(), testSettings(t), slog.New(slog.DiscardHandler))
+		shared.service = newService(testSettings(t, "--routes=tools="+toolsRoute(t)), slog.New(slog.DiscardHandler))
+		shared.url, shared.stop, shared.err = shared.service.alone(context.Background())
 	})
 	if shared.err != nil {
 		t.Fatal(shared.err)

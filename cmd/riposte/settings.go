@@ -29,7 +29,7 @@ type settings struct {
 	Listen  string       `default:"127.0.0.1:8080" help:"Address to serve on. Only this machine can reach the default." group:"service"`
 	Origins []string     `placeholder:"ORIGIN" help:"Web pages of these origins may connect, besides our own; * is any." group:"service"`
 	Keys    []string     `placeholder:"KEY" help:"Keys of which callers have to show one, as Authorization: Bearer KEY, or a client secret that one of them got. Empty asks for none: then anybody may call who reaches the service." group:"service"`
-	Routes  []string     `placeholder:"NAME=FILE" help:"Routes: names by which calls ask for settings of their own (?route=NAME, or ?model=NAME), each with a file of them, like a config file but only with what may differ from call to call: talk, budget, and of llm, stt and tts what is no engine's." group:"service"`
+	Routes  []string     `placeholder:"NAME=FILE" help:"Routes: names by which calls ask for settings of their own (?route=NAME, or ?model=NAME), each with a file of them, like a config file but only with what may differ from call to call: talk, budget, tools, and of llm, stt and tts what is no engine's." group:"service"`
 	Cores   int          `default:"0" help:"Cores that the engines share; 0 is all. What else the service does takes a few percent of one." group:"service"`
 	Ahead   float64      `default:"0.5" help:"Part of the cores' time that work on answers may take that may turn out not to be wanted, over some ten seconds: 0 to 1." group:"service"`
 	Tools   toolSettings `default:"{}" placeholder:"YAML" help:"What the model may call and the service runs: http (requests), mcp (MCP servers) and hosts (whose MCP servers clients may name). A section of the config file, or of a route's; docs/tools.md has all of it." group:"service"`
@@ -306,6 +306,7 @@ func (s *settings) call() transport.Settings {
 	}
 	return transport.Settings{
 		Instructions: s.Talk.Instructions, Language: language, Speed: s.TTS.Speed, MaxTokens: s.LLM.MaxTokens, Plan: s.plan(),
+		Tooled: len(s.Tools.HTTP)+len(s.Tools.MCP) > 0,
 		Sampling: llm.Sampling{
 			Temperature: s.LLM.Temperature, TopP: s.LLM.TopP, TopK: s.LLM.TopK, MinP: s.LLM.MinP,
 			RepeatPenalty: s.LLM.RepeatPenalty, Seed: s.LLM.Seed,

@@ -39,7 +39,7 @@ func (s *service) rehearsed(ctx context.Context) error {
 	const patience = 30 * time.Second
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("not spoken within %v", patience))
 	defer cancel()
-	for _, text := range append(lines(s.settings.Talk.Openers), s.settings.Talk.Apology) {
+	for _, text := range s.toLearn() {
 		for _, ok := s.phrases.Phrase(text); !ok && text != ""; _, ok = s.phrases.Phrase(text) {
 			select {
 			case <-time.After(50 * time.Millisecond):

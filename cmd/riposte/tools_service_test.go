@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -46,11 +47,36 @@ func clerk() *sdk.Server {
 			}
 			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "21 degrees and sunny in " + in.City}}}, nil, nil
 		})
+	s.AddTool(&sdk.Tool{
+		Name: "get_weather", Description: "The weather in a city.", InputSchema: json.RawMessage(
+			`{"type": "object", "properties": {"city": {"enum": ["Rome", "Oslo", "Lima"]}}, "required": ["city"], "additionalProperties": false}`),
+	}, func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		select {
+		case <-time.After(3 * time.Second):
+		case <-ctx.Done():
+		}
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "21 degrees and sunny"}}}, nil
+	})
 	sdk.AddTool(s, &sdk.Tool{Name: "lost", Description: "It always fails."},
 		func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
 			return nil, nil, fmt.Errorf("it is lost")
 		})
 	return s
+}
+
+// toolsRoute returns the file of a route of the shared service whose calls may use the clerk's slow tool. The service outlives the test.
+func toolsRoute(t *testing.T) string {
+	t.Helper()
+	f, err := os.CreateTemp("", "riposte-test-*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString("talk:\n  instructions: You answer questions about the weather.\n  openers: Let me see.\n" +
+		"tools: {mcp: {clerk: {command: [\"" + os.Args[0] + "\"], env: {" + beClerk + ": stdio}, tools: [get_weather]}}}\n"); err != nil {
+		t.Fatal(err)
+	}
+	return f.Name()
 }
 
 func serveClerk() { _ = clerk().Run(context.Background(), &sdk.StdioTransport{}) }
@@ -182,18 +208,23 @@ tools:
 routes: [far=` + routeFile(t, "tools:\n  mcp:\n    far:\n      url: "+remote.URL+"\n      tools: [look_up]\n      timeout: 1s\n") + `, bare=` + routeFile(t, "tools: {}\n") + `]
 `
 	s, url := withTools(t, file, calling{})
-	for _, c := range []struct{ query, text, by, status, says string }{
-		{"", `book {"table": 4, "name": "Ann"}`, "http", "completed", `POST /tables/4 {"name":"Ann"}`},
-		{"", `book {"name": "Ann"}`, "http", "incomplete", "Wrong arguments: "},
-		{"", `look_up {"city": "Rome"}`, "clerk", "completed", "21 degrees and sunny in Rome"},
-		{"", `lost {}`, "clerk", "incomplete", "The tool failed: it is lost"},
-		{"?route=far", `look_up {"city": "Oslo"}`, "far", "completed", "21 degrees and sunny in Oslo"},
-		{"?route=far", `look_up {"city": "Oslo", "wait": 2500}`, "far", "incomplete", "The tool brought no result within 1s."},
+	for _, c := range []struct {
+		query, text, by string
+		well            bool
+		says            string
+	}{
+		{"", `book {"table": 4, "name": "Ann"}`, "http", true, `POST /tables/4 {"name":"Ann"}`},
+		{"", `book {"name": "Ann"}`, "http", false, "Wrong arguments: "},
+		{"", `look_up {"city": "Rome"}`, "clerk", true, "21 degrees and sunny in Rome"},
+		{"", `lost {}`, "clerk", false, "The tool failed: it is lost"},
+		{"?route=far", `look_up {"city": "Oslo"}`, "far", true, "21 degrees and sunny in Oslo"},
+		{"?route=far", `look_up {"city": "Oslo", "wait": 2500}`, "far", false, "The tool brought no result within 1s."},
 	} {
 		client := writing(t, url, c.query)
 		client.ask(c.text)
 		call, says := client.outcome()
-		if call == nil || call["server_label"] != c.by || call["status"] != c.status || !strings.HasPrefix(says, c.says) {
+		_, well := call["output"]
+		if call == nil || call["server_label"] != c.by || well != c.well || !strings.HasPrefix(says, c.says) {
 			t.Errorf("%s: the call was %v, and the answer %q, want %q", c.text, call, says, c.says)
 		}
 		if strings.Contains(fmt.Sprint(call, says), "a secret") {
@@ -279,6 +310,60 @@ func TestToolSettingsPrinted(t *testing.T) {
 	}
 }
 
+// A question that is spoken makes the model call a tool that the service runs, which takes 3 s. Something is said meanwhile, and then what
+// the model makes of the result, all in one response. The model is too small to call anything by itself, so that it is told to.
+func TestServiceToolWithEngines(t *testing.T) {
+	url := sharedService(t)
+	if err := shared.service.rehearsed(t.Context()); err != nil { // what is to be said meanwhile
+		t.Fatal(err)
+	}
+	ws, _, err := websocket.DefaultDialer.Dial(url+"/v1/realtime?route=tools", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ws.Close()
+	c := client{t, ws}
+	c.send(`{"type":"session.update","session":{"max_output_tokens":40,"tool_choice":"required","parallel_tool_calls":false,"include":["riposte.turn"]}}`)
+	c.until("session.updated")
+	c.burst(append(question(t), make(audio.PCM, 2*24000)...)) // silence for whatever the words so far may be taken for
+	var heard, ran int                                        // The events that there were when sound was first heard, and when the tool had run.
+	var response map[string]any
+	for n := 1; response == nil; n++ {
+		var e map[string]any
+		if err := ws.ReadJSON(&e); err != nil {
+			t.Fatal(err)
+		}
+		switch e["type"] {
+		case "response.output_audio.delta":
+			if heard == 0 {
+				heard = n
+			}
+		case "response.mcp_call.completed":
+			ran = n
+		case "response.done":
+			response = e["response"].(map[string]any)
+		}
+	}
+	var kinds []string
+	for _, it := range response["output"].([]any) {
+		it := it.(map[string]any)
+		kinds = append(kinds, it["type"].(string))
+		if it["type"] == "mcp_call" {
+			t.Logf("called %v with %v: %v", it["name"], it["arguments"], it["output"])
+		} else {
+			t.Logf("said %v", it["content"])
+		}
+	}
+	slices.Sort(kinds)
+	if status := response["status"]; status == "failed" || !slices.Equal(kinds, []string{"mcp_call", "message", "message"}) || heard == 0 || ran < heard {
+		t.Errorf("the response has %v; heard at event %d, the tool had run at %d: %v", kinds, heard, ran, response)
+	}
+	turn := c.until("riposte.turn")
+	if calls := fmt.Sprint(turn["calls"]); calls != "[get_weather]" || !strings.Contains(fmt.Sprint(turn["actions"]), "opener") || !strings.HasPrefix(turn["answer"].(string), "Let me see.") {
+		t.Errorf("the turn was %v", turn)
+	}
+}
+
 // By hand, tools are listed and called on the command line.
 func TestToolsCommand(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "riposte.yaml")
@@ -289,7 +374,7 @@ func TestToolsCommand(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"tools", "list"}, "NAME     BY     ARGUMENTS     ABOUT\nlook_up  clerk  city, [wait]  Look up the weather in a city.\nlost     clerk                It always fails.\n"},
+		{[]string{"tools", "list"}, "NAME         BY     ARGUMENTS     ABOUT\nget_weather  clerk  city          The weather in a city.\nlook_up      clerk  city, [wait]  Look up the weather in a city.\nlost         clerk                It always fails.\n"},
 		{[]string{"tools", "call", "look_up", `{"city": "Rome"}`}, "21 degrees and sunny in Rome\n"},
 		{[]string{"tools", "call", "lost"}, "The tool failed: it is lost"},
 		{[]string{"tools", "call", "none"}, `There is no tool "none".`},
@@ -322,7 +407,88 @@ func TestToolsCommand(t *testing.T) {
 		t.Errorf("the doctor finds %+v", f)
 	}
 	delete(s.Tools.MCP, "gone")
-	if f := toolsFinding(t.Context(), s); f.err != nil || f.detail != "2 of them: look_up, lost" {
+	if f := toolsFinding(t.Context(), s); f.err != nil || f.detail != "3 of them: get_weather, look_up, lost" {
 		t.Errorf("the doctor finds %+v", f)
+	}
+}
+
+// A client names an MCP server, on a host that is permitted: its tools are listed, run where the client lets them, and refused where it does
+// not. Where no host is permitted none is reached.
+func TestClientServers(t *testing.T) {
+	var keys sync.Map
+	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return clerk() }, nil)
+	remote := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		keys.Store(r.Header.Get("Authorization"), true)
+		handler.ServeHTTP(w, r)
+	}))
+	defer remote.Close()
+	defer remote.CloseClientConnections()
+	names := func(approval string) string {
+		return `{"type":"session.update","session":{"tools":[{"type":"mcp","server_label":"clerk","server_url":"` + remote.URL + `","authorization":"a token","require_approval":` + approval + `}]}}`
+	}
+
+	s, url := withTools(t, "tools: {hosts: [127.0.0.1]}\n", calling{})
+	c := writing(t, url, "")
+	c.send(names(`"never"`))
+	c.until("mcp_list_tools.in_progress")
+	c.until("mcp_list_tools.completed")
+	if it := c.until("conversation.item.done")["item"].(map[string]any); len(it["tools"].([]any)) != 3 || it["server_label"] != "clerk" {
+		t.Errorf("the list is %v", it)
+	}
+	c.ask(`look_up {"city": "Rome"}`)
+	if call, says := c.outcome(); call["server_label"] != "clerk" || says != "21 degrees and sunny in Rome" {
+		t.Errorf("the call was %v, and the answer %q", call, says)
+	}
+	if _, ok := keys.Load("Bearer a token"); !ok {
+		t.Error("the server was not sent the token")
+	}
+
+	for _, approve := range []string{`true`, `false,"reason":"too dear"`} {
+		c := writing(t, url, "")
+		c.send(names(`"always"`))
+		c.until("mcp_list_tools.completed")
+		c.ask(`look_up {"city": "Oslo"}`)
+		response := c.until("response.done")["response"].(map[string]any)
+		output := response["output"].([]any)
+		request, _ := output[len(output)-1].(map[string]any)
+		if request["type"] != "mcp_approval_request" || request["arguments"] != `{"city": "Oslo"}` {
+			t.Fatalf("the response was %v", response)
+		}
+		c.send(fmt.Sprintf(`{"type":"conversation.item.create","item":{"type":"mcp_approval_response","approval_request_id":%q,"approve":%s}}`, request["id"], approve))
+		call, says := c.outcome()
+		switch {
+		case approve == `true` && (call["approval_request_id"] != request["id"] || says != "21 degrees and sunny in Oslo"):
+			t.Errorf("approved, the call was %v, and the answer %q", call, says)
+		case approve != `true` && (call != nil || says != "This call was not allowed. The reason that was given: too dear"):
+			t.Errorf("refused, the call was %v, and the answer %q", call, says)
+		}
+		c.send(fmt.Sprintf(`{"type":"conversation.item.create","item":{"type":"mcp_approval_response","approval_request_id":%q,"approve":true}}`, request["id"]))
+		if e := c.until("error")["error"].(map[string]any); e["param"] != "item.approval_request_id" {
+			t.Errorf("a second time it was answered with %v", e)
+		}
+	}
+	page := httptest.NewRecorder()
+	s.telemetry.metrics.Handler().ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	if want := `riposte_tool_duration_seconds_count{outcome="ok",tool="of a client"} 2`; !strings.Contains(page.Body.String(), want+"\n") {
+		t.Errorf("/metrics lacks %s", want)
+	}
+
+	_, url = withTools(t, "tools: {mcp: {clerk: "+clerkCommand()+"}}\n", calling{})
+	c = writing(t, url, "")
+	c.send(names(`"never"`))
+	if e := c.until("error")["error"].(map[string]any); e["param"] != "session.tools[0].server_url" || !strings.Contains(e["message"].(string), "tools.hosts") {
+		t.Errorf("where none is permitted: %v", e)
+	}
+	c.send(`{"type":"session.update","session":{"tool_choice":"required"}}`) // of the service's own
+	c.until("session.updated")
+
+	// A server that is not there keeps nobody from talking.
+	_, url = withTools(t, "tools: {hosts: [127.0.0.1]}\n", calling{})
+	c = writing(t, url, "")
+	c.send(`{"type":"session.update","session":{"tools":[{"type":"mcp","server_label":"clerk","server_url":"http://127.0.0.1:1/","require_approval":"never"}]}}`)
+	c.until("mcp_list_tools.failed")
+	c.ask(`hello`)
+	if _, says := c.outcome(); says != "hello" {
+		t.Errorf("it says %q", says)
 	}
 }

@@ -141,7 +141,11 @@ func TestStdio(t *testing.T) {
 	if got := says(s, t.Context(), "die", `{}`); !strings.HasPrefix(got, "unavailable: ") {
 		t.Errorf("a call that the server died of: %q", got)
 	}
-	until(t, "it is there again", func() bool { return s.Err() == nil && says(s, t.Context(), "pid", `{}`) != before && s.Err() == nil })
+	until(t, "it is there again", func() bool {
+		now := says(s, t.Context(), "pid", `{}`)
+		_, err := strconv.Atoi(now)
+		return err == nil && now != before
+	})
 
 	environment := says(s, t.Context(), "environment", `{}`)
 	if !strings.Contains(environment, "RIPOSTE_TEST_MCP=serve") || strings.Contains(environment, "RIPOSTE_TEST_SECRET") {

@@ -113,6 +113,9 @@ func (c *call) spoken(r transport.Response, status string) (events []event) {
 
 // called tells of a call, whole: it is checked before anybody is told of it, so it does not come in parts.
 func (c *call) called(ctx context.Context, out transport.Called) error {
+	if out.Item.Asked {
+		return c.wants(ctx, out)
+	}
 	if out.Item.Server != "" {
 		return c.runs(ctx, out)
 	}

@@ -167,6 +167,11 @@ type item struct {
 	Output    *string   `json:"output,omitempty"`
 	Server    string    `json:"server_label,omitempty"`
 	Error     *runError `json:"error,omitempty"`
+
+	ApprovalRequest string       `json:"approval_request_id,omitempty"`
+	Approve         *bool        `json:"approve,omitempty"`
+	Reason          *string      `json:"reason,omitempty"`
+	Tools           []listedTool `json:"tools,omitzero"`
 }
 
 // content is a part of an item.

@@ -22,8 +22,11 @@ var runErrors = map[string]int{"wrong_arguments": -32602, "unknown": -32601, "ti
 // serverCall writes a call that the service runs, as it is by now.
 func serverCall(m transport.Item) item {
 	arguments := string(m.Call.Arguments)
+	if m.Asked {
+		return item{ID: m.ID, Type: "mcp_approval_request", Server: m.Server, Name: m.Call.Name, Arguments: &arguments}
+	}
 	it := item{
-		ID: m.ID, Type: "mcp_call", Server: m.Server, Name: m.Call.Name, Arguments: &arguments, // the protocol has neither object nor status here
+		ID: m.ID, Type: "mcp_call", Server: m.Server, Name: m.Call.Name, Arguments: &arguments, ApprovalRequest: m.Request, // the protocol has neither object nor status here
 	}
 	switch code, protocol := runErrors[m.Outcome]; {
 	case m.Outcome == "":

@@ -79,6 +79,9 @@ func (c *call) inbound(ctx context.Context, e clientEvent, id string, at time.Ti
 	case *audioClear:
 		return transport.Clear{Ref: id}, nil
 	case *itemCreate:
+		if e.Item.Type == "mcp_approval_response" {
+			return e.decision(id)
+		}
 		it, err := e.read()
 		return transport.Add{Ref: id, Item: it}, err
 	case *itemTruncate:
@@ -126,6 +129,9 @@ func (c *call) update(ctx context.Context, e *sessionUpdate) (transport.Inbound,
 	}
 	if err == nil {
 		err = c.server.hears(next)
+	}
+	if err == nil {
+		err = c.server.reaches(c.defaults, next)
 	}
 	if err == nil {
 		c.session = next
@@ -213,7 +219,7 @@ func (e *itemCreate) read() (transport.Item, error) {
 	case "function_call_output":
 		return e.result(it)
 	}
-	return it, invalid("item.type", "invalid_value", "item.type is %.64q; this service takes \"message\", \"function_call\" and \"function_call_output\".", e.Item.Type)
+	return it, invalid("item.type", "invalid_value", "item.type is %.64q; this service takes \"message\", \"function_call\", \"function_call_output\" and \"mcp_approval_response\".", e.Item.Type)
 }
 
 // message reads a written message.

@@ -16,6 +16,7 @@ const maxInput = 256
 // request reads the wish for an answer.
 func (c *call) request(e *responseCreate, id string) (transport.Inbound, error) {
 	s := c.current()
+	s.tooled = c.defaults.Tooled
 	if s.Type == listens {
 		return nil, invalid("type", "invalid_value", "This session only transcribes: nothing is answered. Connect without ?intent=transcription to be answered.")
 	}
@@ -161,10 +162,13 @@ func (p *responseParams) offer(out *transport.Respond, s session) error {
 	case len(s.Tools) == 0:
 		s.ToolChoice = toolChoice(llm.ChoiceAuto) // whatever the session wants of its own
 	}
-	if err := validTools("response", s.Tools, s.ToolChoice); err != nil {
+	if len(p.Tools.servers()) > 0 {
+		return invalid("response.tools", "invalid_value", "An MCP server is named for the session, and not for one answer.")
+	}
+	if err := validTools("response", s.Tools, s.ToolChoice, s.tooled && p.Tools == nil); err != nil {
 		return err
 	}
-	choice := llm.Choice(s.ToolChoice)
+	choice := s.ToolChoice.choice()
 	out.Choice = &choice
 	return nil
 }

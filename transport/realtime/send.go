@@ -66,6 +66,10 @@ func (c *call) Send(ctx context.Context, out transport.Outbound) error {
 		return c.called(ctx, out)
 	case transport.Ran:
 		return c.ran(ctx, out)
+	case transport.Listed:
+		return c.listed(ctx, out)
+	case transport.Approved:
+		return c.decided(ctx, out)
 	case transport.Words:
 		return c.words(ctx, out)
 	case transport.Voice:
@@ -191,6 +195,8 @@ func param(f transport.Fault) string {
 		return "previous_item_id"
 	case f.Part == transport.PartInput:
 		return "response.input"
+	case f.Part == transport.PartRequest:
+		return "item.approval_request_id"
 	case f.Part == transport.PartCall:
 		return "item.call_id"
 	case f.Part == transport.PartItem && f.Code == "invalid_value":

@@ -28,12 +28,14 @@ type Server struct {
 	Model    string                        // What clients are told answers them, unless they ask for another name.
 	Voice    string                        // The name of the voice.
 	Language func(code string) bool        // Whether callers may speak it, as far as that is known yet. nil takes any.
-	Origins  []string                      // Pages of other origins that may connect; "*" is any.
-	Keys     []string                      // One of them is asked of whoever calls. Without any, everybody may.
-	Rates    func() []Rate                 // What clients are told of limits with each answer; nil tells nothing.
-	Limits   Limits
-	Queue    *budget.Queue // Counts the events that wait to be written; nil is nobody.
-	Log      *slog.Logger
+	// Permit says why a call by a route cannot have an MCP server at an address that its client names. nil permits none.
+	Permit  func(route, address string) error
+	Origins []string      // Pages of other origins that may connect; "*" is any.
+	Keys    []string      // One of them is asked of whoever calls. Without any, everybody may.
+	Rates   func() []Rate // What clients are told of limits with each answer; nil tells nothing.
+	Limits  Limits
+	Queue   *budget.Queue // Counts the events that wait to be written; nil is nobody.
+	Log     *slog.Logger
 
 	secrets secrets
 	held    held
@@ -151,6 +153,9 @@ func (s *Server) Open(guest Guest, model string, patches ...json.RawMessage) (*O
 		o.session = next
 	}
 	if err := s.hears(o.session); err != nil {
+		return nil, err
+	}
+	if err := s.reaches(o.defaults, o.session); err != nil {
 		return nil, err
 	}
 	return o, nil

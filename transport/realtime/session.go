@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"riposte/llm"
 	"riposte/transport"
 )
 
@@ -34,6 +33,8 @@ type session struct {
 	Prompt          json.RawMessage `json:"prompt"`
 	Reasoning       json.RawMessage `json:"reasoning,omitempty"` // Means nothing: the model answers without.
 	Riposte         *extension      `json:"riposte"`
+
+	tooled bool // The service may run tools for the call besides.
 }
 
 type sessionAudio struct {
@@ -213,6 +214,7 @@ func (s session) update(patch json.RawMessage, defaults transport.Settings, voic
 		next.Tools = tools{}
 	}
 	next.Model = cmp.Or(next.Model, s.Model)
+	next.tooled = defaults.Tooled
 	if err := next.validate(s, voice); err != nil {
 		return s, err
 	}
@@ -290,7 +292,7 @@ func (s session) validate(old session, voice string) error {
 	if s.MaxOutputTokens < 0 || s.MaxOutputTokens > maxTokens {
 		return invalid("session.max_output_tokens", "invalid_value", "max_output_tokens is %d; it must be 1 to %d or \"inf\".", s.MaxOutputTokens, maxTokens)
 	}
-	if err := validTools("session", s.Tools, s.ToolChoice); err != nil {
+	if err := validTools("session", s.Tools, s.ToolChoice, s.tooled); err != nil {
 		return err
 	}
 	if !isNull(s.Prompt) {
@@ -426,7 +428,8 @@ func (s session) settings(defaults transport.Settings) transport.Settings {
 	out.Written = slices.Contains(s.Modalities, "text")
 	out.Holds = slices.Contains(s.Include, holds)
 	out.MaxTokens, out.Whole, out.Keep = int(s.MaxOutputTokens), s.Truncation.Type == "disabled", s.Truncation.keep()
-	out.Tools, out.Choice, out.OneCall = s.Tools.offered(), llm.Choice(s.ToolChoice), !s.ParallelCalls
+	out.Tools, out.Choice, out.OneCall = s.Tools.offered(), s.ToolChoice.choice(), !s.ParallelCalls
+	out.Servers = s.Tools.servers()
 	out.Rate, out.Encoding = s.Audio.Output.Format.Rate, s.Audio.Output.Format.Type
 	out.Speed = s.Audio.Output.Speed
 	out.Plan = s.Riposte.plan()
@@ -434,7 +437,7 @@ func (s session) settings(defaults transport.Settings) transport.Settings {
 		out.Language, out.Vocabulary = t.language(), t.vocabulary()
 	}
 	if s.Type == listens {
-		out.Listens, out.Instructions, out.Tools = true, "", nil
+		out.Listens, out.Instructions, out.Tools, out.Servers = true, "", nil, nil
 	}
 	out.Detection = nil
 	if d := s.Audio.Input.TurnDetection; d != nil {

@@ -53,6 +53,7 @@ func (t *transcription) vocabulary() string {
 // shown is what a client is shown of the session: of a transcription what it can have.
 func (s session) shown() any {
 	if s.Type != listens {
+		s.Tools = s.Tools.shown()
 		return s
 	}
 	in := s.Audio.Input
