@@ -120,7 +120,7 @@ func inParts(ctx context.Context, cores *budget.Executor, kind string, parts ite
 			_, more = next()
 			return nil
 		})
-		if err != nil {
+		if err != nil && !errors.Is(err, budget.ErrPreempted) { // then the part is still to be done
 			return err
 		}
 	}

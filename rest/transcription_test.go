@@ -8,6 +8,7 @@ import (
 	"mime/multipart"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -189,6 +190,27 @@ func TestRecordingInParts(t *testing.T) {
 	if done := x.Load().Counts[budget.Background].Done; done < 30 {
 		t.Errorf("it was decoded in %d parts", done)
 	}
+	// What has to make room before it has begun is done later.
+	synctest.Test(t, func(t *testing.T) {
+		x := &budget.Executor{Cores: 1}
+		var calls sync.WaitGroup
+		parts := 0
+		err := inParts(t.Context(), x, "test", func(yield func(struct{}) bool) {
+			for parts = range 50 {
+				calls.Go(func() {
+					_ = x.Run(t.Context(), budget.Job{Kind: "call"}, func(context.Context, int) error { time.Sleep(time.Millisecond); return nil })
+				})
+				time.Sleep(time.Millisecond / 2)
+				if !yield(struct{}{}) {
+					return
+				}
+			}
+		})
+		calls.Wait()
+		if err != nil || parts != 49 {
+			t.Errorf("%d parts beside calls, %v", parts+1, err)
+		}
+	})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	gone, parts := errors.New("gone"), 0
 	err = inParts(ctx, x, "test", func(yield func(struct{}) bool) {

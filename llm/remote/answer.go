@@ -2,6 +2,7 @@ package remote
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
@@ -74,6 +75,7 @@ func (a *answer) add(c openai.ChatCompletionChunkChoice) error {
 		for _, t := range c.Logprobs.Content {
 			if a.logProbs {
 				p.LogProb += float32(t.Logprob)
+				p.Tokens = append(p.Tokens, tokenOf(t))
 			}
 		}
 		a.request.Began()
@@ -97,6 +99,22 @@ func (a *answer) add(c openai.ChatCompletionChunkChoice) error {
 		a.finish, a.done = llm.FinishLength, true
 	}
 	return nil
+}
+
+// tokenOf returns a token that the server has told of. Its bytes count where it names them: not each token is a text.
+func tokenOf(t openai.ChatCompletionTokenLogprob) llm.Token {
+	text := func(token string, bytes []int64) string {
+		b := make([]byte, len(bytes))
+		for i, v := range bytes {
+			b[i] = byte(v)
+		}
+		return cmp.Or(string(b), token)
+	}
+	out := llm.Token{Text: text(t.Token, t.Bytes), LogProb: float32(t.Logprob)}
+	for _, top := range t.TopLogprobs {
+		out.Top = append(out.Top, llm.Token{Text: text(top.Token, top.Bytes), LogProb: float32(top.Logprob)})
+	}
+	return out
 }
 
 // call takes in a part of a call. Some servers count their calls, some only give each an ID of its own.

@@ -47,6 +47,12 @@ func (e *Engine) body(r llm.Request) (openai.ChatCompletionNewParams, error) {
 	if r.Sampling.LogProbs {
 		p.Logprobs = param.NewOpt(true)
 	}
+	if n := r.Sampling.Top; n > 0 {
+		p.TopLogprobs = param.NewOpt(int64(n))
+	}
+	if r.OneCall && len(r.Tools) > 0 {
+		p.ParallelToolCalls = param.NewOpt(false)
+	}
 	if len(r.Stop) > 0 {
 		p.Stop.OfStringArray = r.Stop
 	}
