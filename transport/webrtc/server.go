@@ -298,6 +298,11 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) {
 		connected()
 		_ = s.Calls.Converse(ctx, l, opening, "from", from, "agent", agent, "wire", l.Name())
 	}()
+	defer func() {
+		if r.Context().Err() != nil { // whoever asked has gone, and has no answer to connect by
+			l.end(transport.ErrHungUp)
+		}
+	}()
 	w.Header().Set("Location", "/v1/realtime/calls/"+id)
 	if o.object && !strings.Contains(r.Header.Get("Accept"), "application/sdp") {
 		w.Header().Set("Content-Type", "application/json")

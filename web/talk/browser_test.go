@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp/kb"
 
@@ -28,18 +29,20 @@ var (
 type service struct {
 	*httptest.Server
 	asked atomic.Int32
+	hung  chan string // IDs of calls that were hung up.
 	call  http.HandlerFunc
 }
 
 func serve(t *testing.T, about About, call http.HandlerFunc) *service {
 	t.Helper()
-	page, s := New(about, func(*http.Request) bool { return true }), &service{call: call}
+	page, s := New(about, func(*http.Request) bool { return true }), &service{call: call, hung: make(chan string, 100)}
 	mux := http.NewServeMux()
 	mux.Handle("GET /test/", http.StripPrefix("/test/", http.FileServer(http.Dir("testdata"))))
 	mux.HandleFunc("/v1/realtime/calls", func(w http.ResponseWriter, r *http.Request) {
 		s.asked.Add(1)
 		s.call(w, r)
 	})
+	mux.HandleFunc("POST /v1/realtime/calls/{id}/hangup", func(_ http.ResponseWriter, r *http.Request) { s.hung <- r.PathValue("id") })
 	mux.Handle("/", page)
 	s.Server = httptest.NewServer(mux)
 	t.Cleanup(s.Close)
@@ -176,6 +179,34 @@ func TestBrowser(t *testing.T) {
 			t.Error(c)
 		}
 	}
+}
+
+// Who hangs up while the service takes the call gives its place back: nothing else would tell the service.
+func TestHangsUpWhileCalling(t *testing.T) {
+	taken, over := make(chan struct{}), make(chan struct{})
+	s := serve(t, about, func(w http.ResponseWriter, r *http.Request) {
+		taken <- struct{}{}
+		<-over
+		w.Header().Set("Location", "/v1/realtime/calls/rtc_early")
+		w.WriteHeader(http.StatusCreated)
+		_, _ = w.Write([]byte(`{"sdp":""}`))
+	})
+	b := browsertest.New(t, s.URL, fakeDevices, fakeConsent)
+	b.Open("/", "!document.getElementById('traces').hidden")
+	click(b, "talk")
+	<-taken
+	click(b, "talk")
+	b.Until("document.getElementById('talk').textContent.trim() === 'Talk'")
+	close(over)
+	select {
+	case id := <-s.hung:
+		if id != "rtc_early" {
+			t.Errorf("%q was hung up", id)
+		}
+	case <-time.After(time.Minute):
+		t.Error("the place was not given back")
+	}
+	b.Calm()
 }
 
 // Who has no microphone, or refuses it, or is on a page that browsers give none, is told how to mend it, and can write.

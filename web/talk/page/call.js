@@ -60,9 +60,14 @@ export class Call {
     this.#channel.onclose = () => this.#end(this.#last ?? new Problem('closed', 'The service has ended the call.'))
     await connection.setLocalDescription()
     const query = route ? `?route=${encodeURIComponent(route)}` : ''
-    const reply = await this.#post(`/v1/realtime/calls${query}`, 'application/json', JSON.stringify({ sdp: connection.localDescription.sdp, session }))
-    const answer = await reply.json()
+    const body = JSON.stringify({ sdp: connection.localDescription.sdp, session })
+    const reply = await this.#post(`/v1/realtime/calls${query}`, 'application/json', body, null) // whoever hangs up meanwhile has a place all the same
     this.#place = reply.headers.get('Location')
+    if (this.#over) {
+      this.#forget()
+      return
+    }
+    const answer = await reply.json()
     if (this.#over) return
     await connection.setRemoteDescription({ type: 'answer', sdp: answer.sdp })
     setTimeout(() => {
@@ -159,13 +164,13 @@ export class Call {
     }
   }
 
-  // post asks the service. What is wrong becomes a Problem.
-  async #post(path, type, body) {
+  // post asks the service, until the call is over, or to the end without a signal. What is wrong becomes a Problem.
+  async #post(path, type, body, signal = this.#stop.signal) {
     const headers = { 'Content-Type': type }
     if (this.#options.key) headers.Authorization = `Bearer ${this.#options.key}`
     let reply
     try {
-      reply = await fetch(path, { method: 'POST', headers, body, signal: this.#stop.signal })
+      reply = await fetch(path, { method: 'POST', headers, body, signal })
     } catch {
       throw new Problem('unreachable', 'The service does not answer. Is it still running?')
     }

@@ -54,8 +54,11 @@ export function help(code, { message = '', retry = null, host = '' } = {}) {
       return { title: 'The service is starting', text: `${message}${again}` }
     case 'too_many_calls':
       return { title: 'The service is full', text: `${message}${again}` }
-    case 'shutting_down':
+    case 'too_many_offers':
+      return { title: 'Too many calls are being made from here', text: `${message}${again}` }
     case 'server_shutdown':
+      return { title: 'The service was stopped', text: 'The call ended with it. A new one is begun once it is back, which does not know what was said before.' }
+    case 'shutting_down':
       return { title: 'The service is shutting down', text: `${message}${again}` }
     case 'session_expired':
     case 'session_idle':
@@ -90,4 +93,4 @@ export function help(code, { message = '', retry = null, host = '' } = {}) {
 }
 
 // waits are the problems that pass by themselves: it is worth another try.
-export const waits = (code) => code === 'loading' || code === 'too_many_calls' || code === 'shutting_down' || code.startsWith('overloaded_')
+export const waits = (code) => code === 'loading' || code === 'too_many_calls' || code === 'too_many_offers' || code === 'shutting_down' || code.startsWith('overloaded_')

@@ -145,7 +145,7 @@ function became(state) {
     case 'back':
       way = null
       returns = 0
-      if (!byID('help').querySelector('[data-code="lost"]')) clear() // that is to be read
+      if (!byID('help').querySelector('[data-code="lost"], [data-code="server_shutdown"]')) clear() // that is to be read
       if (unsent) write(unsent)
       unsent = null
   }
@@ -197,7 +197,7 @@ const returnAfter = 5 // Seconds.
 
 // ended cleans up behind a call, and says why it ended.
 function ended(problem) {
-  const lost = problem?.code === 'lost'
+  const lost = problem?.code === 'lost' || problem?.code === 'server_shutdown' // a service that goes down is often one that comes back
   if (lost) returns = mostReturns
   const again = problem?.code === 'unreachable' && returns-- > 0
   if (again) problem.retry = returnAfter
@@ -245,7 +245,7 @@ function hangUp() {
 function write(text) {
   ear.forget()
   call.send({ type: 'conversation.item.create', item: { type: 'message', role: 'user', content: [{ type: 'input_text', text }] } })
-  if (conversation.phase === 'speaking' || conversation.phase === 'thinking') call.send({ type: 'response.cancel' })
+  call.send({ type: 'response.cancel' }) // there may be an answer that is not told of yet; one too many does no harm
   call.send({ type: 'response.create' })
 }
 
@@ -265,7 +265,7 @@ byID('write').addEventListener('submit', (e) => {
     write(text)
     return
   }
-  unsent = text
+  unsent = unsent ? `${unsent}\n${text}` : text
   begin({ silent: true })
 })
 addEventListener('online', () => {

@@ -151,7 +151,7 @@ const tests = {
     }
   },
   'there is help for everything': () => {
-    for (const code of ['insecure', 'NotAllowedError', 'NotFoundError', 'NotReadableError', 'no_webrtc', 'missing_api_key', 'origin_not_allowed', 'loading', 'too_many_calls',
+    for (const code of ['insecure', 'NotAllowedError', 'NotFoundError', 'NotReadableError', 'no_webrtc', 'missing_api_key', 'origin_not_allowed', 'loading', 'too_many_calls', 'too_many_offers',
       'overloaded_load', 'shutting_down', 'session_idle', 'closed', 'lost', 'unreachable', 'unreachable_media', 'whatever']) {
       const { title, text, steps = [], commands = [] } = help(code, { message: 'It is so.', retry: 5, host: 'box.example:8080' })
       if (!title || !text || /\.$/.test(title) || !/[.:]$/.test(text)) throw new Error(`${code}: ${title} / ${text}`)
