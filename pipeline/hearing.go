@@ -168,3 +168,19 @@ func replace[T any](c chan T, v T) (replaced bool) {
 		}
 	}
 }
+
+// tokens returns what a text is made of, if it is what the recogniser has brought in the end.
+func (p *pass) tokens(text string) (out []transport.Token) {
+	select {
+	case <-p.done:
+	default:
+		return nil
+	}
+	if p.err != nil || p.transcript.Text != text {
+		return nil
+	}
+	for _, t := range p.transcript.Tokens {
+		out = append(out, transport.Token(t))
+	}
+	return out
+}

@@ -90,7 +90,7 @@ func (m *mind) listenTo(ctx context.Context, t *turn) (failed, err error) {
 		return nil, nil // the caller went on, and it is part of the next turn
 	}
 	t.said = text
-	return nil, m.Call.Send(ctx, transport.Transcribed{Item: t.item, Text: text, Speech: speech})
+	return nil, m.Call.Send(ctx, transport.Transcribed{Item: t.item, Text: text, Speech: speech, Tokens: t.hearing.tokens(text)})
 }
 
 // heard waits for the words of a turn and the length of their sound. When the recogniser's share has run out, what it last

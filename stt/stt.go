@@ -56,6 +56,14 @@ type Transcript struct {
 	Speech   time.Duration // How much sound was listened to.
 	Queued   time.Duration // How long it waited for a free recogniser.
 	Closed   float32       // The probability that Text ends with a whole sentence, by how the recogniser would punctuate it; 0 if it cannot say.
+	Tokens   []Token       // What Text is made of, where the recogniser knows.
+}
+
+// Token is a piece of a transcript as the model makes them: a word or a part of one, with the space before it. Its text may be a part of a UTF-8
+// sequence.
+type Token struct {
+	Text    string
+	LogProb float32 // Natural logarithm of the probability that the model gave it.
 }
 
 // Transcribe hears a whole recording at once.

@@ -82,6 +82,14 @@ type Transcribed struct {
 	Item   string
 	Text   string // Empty when there were no words in it.
 	Speech time.Duration
+	Tokens []Token // What the text is made of, where that is known.
+}
+
+// Token is a piece of what was recognised, and the natural logarithm of the probability that the recogniser gave it. Its text may be a part of a
+// UTF-8 sequence.
+type Token struct {
+	Text    string
+	LogProb float32
 }
 
 // TranscriptionFailed says that an item could not be recognised.

@@ -133,6 +133,7 @@ async def transcription():
     async with guest.realtime.connect(extra_query={"intent": "transcription"}) as call:
         created = (await events(call, "session.created"))[-1]
         check("transcription: the session is one", created.session.type == "transcription", created)
+        await call.session.update(session={"type": "transcription", "include": ["item.input_audio_transcription.logprobs"]})
         asking = asyncio.create_task(ask(call))
         try:
             told = await events(call, "conversation.item.input_audio_transcription.completed")
@@ -140,6 +141,8 @@ async def transcription():
             asking.cancel()
         delta = "".join(e.delta for e in of(told, "conversation.item.input_audio_transcription.delta"))
         check("transcription: the question is understood", understood(told[-1].transcript) and delta == told[-1].transcript, told[-1])
+        sure = told[-1].logprobs
+        check("transcription: how sure that is", sure and "".join(t.token for t in sure).strip() == delta and all(t.logprob <= 0 for t in sure) and any(t.logprob < 0 for t in sure), sure)
         check("transcription: nothing is answered", not of(told, "response.created"), [e.type for e in told])
 
 

@@ -72,7 +72,8 @@ type heard struct {
 type saying struct {
 	text, language string
 	tokens         []int32
-	closed         float32 // The probability that the text ends with a whole sentence; 0 if it is not known.
+	pieces         []stt.Token // The same, as they are shown.
+	closed         float32     // The probability that the text ends with a whole sentence; 0 if it is not known.
 }
 
 // decoder is an ear without its life.
@@ -102,6 +103,7 @@ func (l *listener) part(samples []float32, o stt.Options, draft []int32) (saying
 		s.text, s.closed = words(h.tokens), h.closed
 		for _, t := range h.tokens {
 			s.tokens = append(s.tokens, t.id)
+			s.pieces = append(s.pieces, stt.Token{Text: t.text, LogProb: t.logProb})
 		}
 	}
 	return s, nil
@@ -177,7 +179,7 @@ func (l *listener) halves(samples []float32, o stt.Options) (saying, error) {
 	if err != nil {
 		return saying{}, err
 	}
-	return saying{text: strings.TrimSpace(a.text + " " + b.text), language: a.language, closed: b.closed}, nil
+	return saying{text: strings.TrimSpace(a.text + " " + b.text), language: a.language, pieces: append(a.pieces, b.pieces...), closed: b.closed}, nil
 }
 
 // fit returns the window for n samples.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -37,13 +38,14 @@ type stream struct {
 
 	mu      sync.Mutex
 	closed  bool
-	tail    []float32 // Only ever appended to, so that a pass may read what it has seen of it.
-	level   level     // Of the tail.
-	gone    int       // How many samples are committed.
-	said    []string  // Their words.
-	asked   int       // How many samples had been written when the last hypothesis was begun.
-	running *hearing  // The pass for a hypothesis under way, or nil.
-	last    known     // By the last pass that came to its end.
+	tail    []float32   // Only ever appended to, so that a pass may read what it has seen of it.
+	level   level       // Of the tail.
+	gone    int         // How many samples are committed.
+	said    []string    // Their words,
+	sure    []stt.Token // and the tokens of these.
+	asked   int         // How many samples had been written when the last hypothesis was begun.
+	running *hearing    // The pass for a hypothesis under way, or nil.
+	last    known       // By the last pass that came to its end.
 
 	// Guarded by turn.
 	sound    *spectrum // Of the tail.
@@ -234,6 +236,9 @@ func (s *stream) Finish(ctx context.Context, u budget.Urgency) (stt.Transcript, 
 		<-s.turn
 	}
 	t.Text, t.Closed = h.text, h.closed
+	s.mu.Lock()
+	t.Tokens = slices.Concat(s.sure, h.pieces)
+	s.mu.Unlock()
 	if h.language != "" {
 		t.Language = h.language
 	}
@@ -297,6 +302,7 @@ func (s *stream) commit(n int, said saying) {
 	defer s.mu.Unlock()
 	if said.text != "" {
 		s.said = append(s.said, said.text)
+		s.sure = append(s.sure, said.pieces...)
 		s.language = said.language
 	}
 	s.gone += n

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"riposte/llm"
 	"riposte/transport"
@@ -98,7 +99,25 @@ func (c *call) transcribed(ctx context.Context, out transport.Transcribed) error
 	if out.Text == "" {
 		return c.send(ctx, kind+"completed", done)
 	}
-	return c.sendAll(ctx, event{kind + "delta", fields{"item_id": out.Item, "content_index": 0, "delta": out.Text}}, event{kind + "completed", done})
+	delta := fields{"item_id": out.Item, "content_index": 0, "delta": out.Text}
+	if len(out.Tokens) > 0 && slices.Contains(c.current().Include, logProbs) {
+		delta["logprobs"] = tokensOf(out.Tokens)
+		done["logprobs"] = delta["logprobs"]
+	}
+	return c.sendAll(ctx, event{kind + "delta", delta}, event{kind + "completed", done})
+}
+
+// tokensOf writes tokens with how sure the recogniser was of each. Their bytes are whole where their text is not.
+func tokensOf(tokens []transport.Token) []fields {
+	out := make([]fields, 0, len(tokens))
+	for _, t := range tokens {
+		bytes := make([]int, len(t.Text))
+		for i := range len(t.Text) {
+			bytes[i] = int(t.Text[i])
+		}
+		out = append(out, fields{"token": strings.ToValidUTF8(t.Text, "\uFFFD"), "logprob": t.LogProb, "bytes": bytes})
+	}
+	return out
 }
 
 // committed tells of the item that the caller's speech has become.

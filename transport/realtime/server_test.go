@@ -466,14 +466,26 @@ func TestIncluded(t *testing.T) {
 			return err
 		}
 		close(included)
+		heard := transport.Transcribed{Item: "item_0", Text: "héy", Tokens: []transport.Token{{Text: "h\xc3", LogProb: -0.5}, {Text: "\xa9y", LogProb: -1}}}
+		if err := c.Send(ctx, heard); err != nil {
+			return err
+		}
 		if err := c.Send(ctx, transport.Hypothesis{Item: "item_1", Text: "ask not what", Stable: len("ask not"), Speech: 1200 * time.Millisecond}); err != nil {
 			return err
 		}
 		return c.Send(ctx, transport.TurnReport{Response: "resp_1"})
 	})
-	p.send(`{"type":"session.update","session":{"type":"realtime","include":["riposte.hypothesis","riposte.turn"]}}`)
+	p.send(`{"type":"session.update","session":{"type":"realtime","include":["riposte.hypothesis","riposte.turn","item.input_audio_transcription.logprobs"]}}`)
 	<-included
 	for e := p.read(); ; e = p.read() {
+		if e["type"] == "conversation.item.input_audio_transcription.completed" {
+			want := []any{
+				map[string]any{"token": "h\uFFFD", "logprob": -0.5, "bytes": []any{104., 195.}}, map[string]any{"token": "\uFFFDy", "logprob": -1., "bytes": []any{169., 121.}},
+			}
+			if diff := cmp.Diff(want, e["logprobs"]); diff != "" {
+				t.Errorf("how sure the recogniser was (-want +got):\n%s", diff)
+			}
+		}
 		if e["type"] != "riposte.hypothesis" {
 			continue
 		}

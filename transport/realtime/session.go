@@ -78,12 +78,12 @@ type turnDetection struct {
 	IdleTimeout       *int     `json:"idle_timeout_ms,omitempty"`
 }
 
-// What a client may put into include, to be sent the events of that name.
+// What a client may put into include, to be sent the events of that name; logProbs are fields of others.
 const (
 	turnReports = "riposte.turn"
 	hypotheses  = "riposte.hypothesis"
 	holds       = "riposte.hold"
-	logProbs    = "item.input_audio_transcription.logprobs" // Is refused.
+	logProbs    = "item.input_audio_transcription.logprobs"
 )
 
 // voiceName is the name of a voice: a string, or an object with it as its ID.
@@ -299,12 +299,9 @@ func (s session) validate(old session, voice string) error {
 		return invalid("session.prompt", "invalid_value", "This service keeps no prompts: put the text into session.instructions.")
 	}
 	for i, inc := range s.Include {
-		if inc == logProbs {
-			return invalid("session.include", "invalid_value", "session.include holds %q; the recogniser does not say how sure it is of each token.", inc)
-		}
-		if inc != turnReports && inc != hypotheses && inc != holds {
-			return invalid("session.include", "invalid_value", "session.include holds %.64q; this service can include %q, %q and %q.",
-				inc, turnReports, hypotheses, holds)
+		if inc != turnReports && inc != hypotheses && inc != holds && inc != logProbs {
+			return invalid("session.include", "invalid_value", "session.include holds %.64q; this service can include %q, %q, %q and %q.",
+				inc, logProbs, turnReports, hypotheses, holds)
 		}
 		if slices.Contains(s.Include[:i], inc) {
 			return invalid("session.include", "invalid_value", "session.include holds %q twice; each event is included once.", inc)

@@ -235,7 +235,8 @@ func TestSessionUpdate(t *testing.T) {
 		}},
 		{"two languages", `{"audio":{"input":{"transcription":{"languages":["en","de"]}}}}`, "session.audio.input.transcription.languages", nil},
 		{"another delay", `{"audio":{"input":{"transcription":{"delay":"none"}}}}`, "session.audio.input.transcription.delay", nil},
-		{"log probabilities", `{"include":["item.input_audio_transcription.logprobs"]}`, "session.include", nil},
+		{"log probabilities", `{"include":["item.input_audio_transcription.logprobs"]}`, "", func(s *session) { s.Include = []string{logProbs} }},
+		{"something unknown", `{"include":["item.everything"]}`, "session.include", nil},
 		{"a transcription", `{"type":"transcription"}`, "session.type", nil},
 		{"the beta's session", `{"modalities":["text","audio"],"voice":"marin","input_audio_format":"g711_ulaw","output_audio_format":"g711_alaw","input_audio_transcription":{"model":"whisper-1"},"turn_detection":{"type":"server_vad","silence_duration_ms":700},"max_response_output_tokens":50,"temperature":0.8}`, "",
 			func(s *session) {
