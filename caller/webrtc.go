@@ -259,6 +259,9 @@ func (p *connection) post(ctx context.Context, sdp string, status int) (string, 
 		return "", err
 	}
 	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusNotFound && status == http.StatusOK { // it has ended there, or the server was restarted: no way leads back
+		p.end(errors.New("the server has no such call any more"))
+	}
 	if resp.StatusCode != status {
 		return "", refusal(resp, nil)
 	}

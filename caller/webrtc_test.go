@@ -2,6 +2,7 @@ package caller
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"math"
 	"net"
@@ -42,6 +43,7 @@ type service struct {
 	length time.Duration // Of an answer, of which the first 100 ms are silent.
 	pause  time.Duration // Of silence in the middle of it.
 	busy   atomic.Int64  // How many offers for calls that there are are refused.
+	forgot atomic.Bool   // It knows of none of its calls.
 
 	mu    sync.Mutex
 	turns []time.Duration // Of voice.
@@ -70,6 +72,10 @@ func serve(t *testing.T, s *service, change ...func(*webrtc.Server)) *service {
 	mux.HandleFunc("POST /v1/realtime/calls/{id}", func(w http.ResponseWriter, r *http.Request) {
 		if s.busy.Add(-1) >= 0 {
 			http.Error(w, "come again", http.StatusServiceUnavailable)
+			return
+		}
+		if s.forgot.Load() {
+			http.Error(w, "there is no such call", http.StatusNotFound)
 			return
 		}
 		s.webrtc.ServeHTTP(w, r)
@@ -408,5 +414,25 @@ func TestAnotherNetwork(t *testing.T) {
 	}
 	if turn.Transcript != "said b" || turn.Audible == 0 {
 		t.Errorf("the turn in the other network is %+v", turn)
+	}
+}
+
+// A call that its server does not know any more, as after a restart, is over: it does not wait for another way to it.
+func TestForgotten(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes some seconds")
+	}
+	s := serve(t, &service{length: 300 * ms}, func(s *webrtc.Server) { s.Limits.Away = time.Second })
+	n, err := lossy.Open(lossy.Network{Outage: time.Hour, From: 500 * ms})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	call := dial(t, &Caller{URL: s.url, Key: "secret", Wire: WebRTC, Detour: n, Wait: time.Minute})
+	defer call.Close()
+	s.forgot.Store(true)
+	if _, err := call.Say(t.Context(), question(600*ms)); !errors.Is(err, ErrEnded) || !strings.Contains(err.Error(), "no such call") {
+		t.Errorf("it ended with %v", err)
 	}
 }
