@@ -150,7 +150,7 @@ func (s *service) serve(ctx context.Context, listener net.Listener, ready func()
 	go func() { failed <- server.Serve(secured) }()
 	defer server.Close()
 
-	closeTools, err := s.openTools(ctx)
+	toolsOpened, closeTools, err := s.openTools(ctx)
 	if err != nil {
 		return err
 	}
@@ -172,6 +172,7 @@ func (s *service) serve(ctx context.Context, listener net.Listener, ready func()
 	s.voice, s.phrases = behind(s.around.tts, first.tts), first.phrases
 	s.phrases.Voice = s.voice
 	s.vad = func() (voiceActivity, error) { return s.engines.vad.New() }
+	toolsOpened()
 	s.status.Set(web.Ready) // from here on calls use what was set until now
 	s.log.Info("ready", "page", s.settings.pageAt(listener.Addr()), "realtime", s.settings.realtimeAt(listener.Addr()), "after", time.Since(began).Round(time.Millisecond))
 	rehearsal, stop := context.WithCancel(ctx)

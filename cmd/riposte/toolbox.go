@@ -20,6 +20,8 @@ import (
 type toolbox struct {
 	sets    map[string]*tool.Set
 	servers []*holding
+	opening sync.WaitGroup
+	stop    context.CancelFunc // Of what is being opened.
 }
 
 // holding is an MCP server, and the settings that it comes from.
@@ -29,9 +31,9 @@ type holding struct {
 	*mcp.Server
 }
 
-// open makes the tools of all routes, and opens their MCP servers, side by side. A server that cannot be reached now is dialled again while
-// the service runs, so it is no error.
-func (b *toolbox) open(ctx context.Context, routes map[string]*route, log *slog.Logger, ran func(t *tool.Tool, k tool.Kind, took time.Duration)) error {
+// open makes the tools of all routes, and opens their MCP servers, side by side: opened waits until they are, or are known not to be there. A
+// server that cannot be reached now is dialled again while the service runs, so it is no error.
+func (b *toolbox) open(ctx context.Context, routes map[string]*route, log *slog.Logger, ran func(t *tool.Tool, k tool.Kind, took time.Duration)) (opened func(), err error) {
 	b.sets = map[string]*tool.Set{}
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(routes)) {
@@ -49,19 +51,18 @@ func (b *toolbox) open(ctx context.Context, routes map[string]*route, log *slog.
 	}
 	if err := errors.Join(errs...); err != nil {
 		b.servers = nil
-		return err
+		return nil, err
 	}
-	var opened sync.WaitGroup
+	ctx, b.stop = context.WithCancel(ctx)
 	for _, h := range b.servers {
 		h.Log = log
-		opened.Go(func() {
+		b.opening.Go(func() {
 			if err := h.Open(ctx); err != nil && ctx.Err() == nil {
 				log.Warn("an MCP server is not there, so its tools are not either; it is dialled again", "mcp", h.label, "err", err)
 			}
 		})
 	}
-	opened.Wait()
-	return nil
+	return b.opening.Wait, nil
 }
 
 // hold returns the server of a label and settings.
@@ -79,6 +80,8 @@ func (b *toolbox) hold(label string, by mcpSettings) (*holding, error) {
 
 // close ends the MCP servers.
 func (b *toolbox) close() {
+	b.stop()
+	b.opening.Wait()
 	var closed sync.WaitGroup
 	for _, h := range b.servers {
 		closed.Go(h.Close)
@@ -95,12 +98,12 @@ func (b *toolbox) of(route string) pipeline.Tools {
 	return set
 }
 
-// openTools makes ready what the service runs for calls.
-func (s *service) openTools(ctx context.Context) (closeTools func(), err error) {
-	err = s.tools.open(ctx, s.routes, s.log, func(t *tool.Tool, k tool.Kind, took time.Duration) {
+// openTools makes ready what the service runs for calls. When ctx ends, what is not there yet is not waited for.
+func (s *service) openTools(ctx context.Context) (opened, closeTools func(), err error) {
+	opened, err = s.tools.open(ctx, s.routes, s.log, func(t *tool.Tool, k tool.Kind, took time.Duration) {
 		s.telemetry.metrics.ToolRan(t.Name, string(k), took)
 	})
-	return s.tools.close, err
+	return opened, s.tools.close, err
 }
 
 // toolsFinding says whether the tools can be had.
@@ -111,10 +114,13 @@ func toolsFinding(ctx context.Context, s *settings) finding {
 		return f // that is said of the routes
 	}
 	var b toolbox
-	if f.err = b.open(ctx, routes, slog.New(slog.DiscardHandler), nil); f.err != nil {
+	opened, err := b.open(ctx, routes, slog.New(slog.DiscardHandler), nil)
+	if err != nil {
+		f.err = err
 		return f
 	}
 	defer b.close()
+	opened()
 	var errs []error
 	for _, h := range b.servers {
 		if err := h.Err(); err != nil {

@@ -39,9 +39,11 @@ func (f *toolsFlags) open(ctx context.Context) (set *tool.Set, close func(), err
 		return nil, nil, fmt.Errorf("there is no route %q", f.Route)
 	}
 	var b toolbox
-	if err := b.open(ctx, map[string]*route{f.Route: r}, f.logger(), nil); err != nil {
+	opened, err := b.open(ctx, map[string]*route{f.Route: r}, f.logger(), nil)
+	if err != nil {
 		return nil, nil, err
 	}
+	opened()
 	return b.sets[f.Route], b.close, nil
 }
 

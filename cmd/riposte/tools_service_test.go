@@ -119,11 +119,12 @@ func withTools(t *testing.T, file string, model llm.Generator, args ...string) (
 		t.Fatal(err)
 	}
 	t.Cleanup(flush)
-	closeTools, err := s.openTools(t.Context())
+	opened, closeTools, err := s.openTools(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(closeTools)
+	opened()
 	s.engines, s.model = &engines{}, model
 	s.ear = stt.Whole(func(context.Context, audio.PCM, stt.Options) (stt.Transcript, error) { return stt.Transcript{}, nil })
 	s.voice, s.phrases = tts.SynthesizerFunc{Hz: 24000, Fn: nil}, &tts.Phrasebook{}
@@ -289,7 +290,7 @@ func TestToolSettings(t *testing.T) {
 	}
 	var b toolbox
 	s.Tools.MCP = map[string]mcpSettings{"a": {URL: "http://x.example", Headers: map[string]string{"X": "${RIPOSTE_TEST_NONE}"}}}
-	if err := b.open(t.Context(), map[string]*route{defaultRoute: {settings: s}}, slog.Default(), nil); err == nil || !strings.Contains(err.Error(), "tools.mcp.a: headers: X: the environment has no RIPOSTE_TEST_NONE") {
+	if _, err := b.open(t.Context(), map[string]*route{defaultRoute: {settings: s}}, slog.Default(), nil); err == nil || !strings.Contains(err.Error(), "tools.mcp.a: headers: X: the environment has no RIPOSTE_TEST_NONE") {
 		t.Error(err)
 	}
 }
@@ -325,8 +326,22 @@ func TestServiceToolWithEngines(t *testing.T) {
 	c := client{t, ws}
 	c.send(`{"type":"session.update","session":{"max_output_tokens":40,"tool_choice":"required","parallel_tool_calls":false,"include":["riposte.turn"]}}`)
 	c.until("session.updated")
-	c.burst(append(question(t), make(audio.PCM, 2*24000)...)) // silence for whatever the words so far may be taken for
-	var heard, ran int                                        // The events that there were when sound was first heard, and when the tool had run.
+	c.burst(question(t))
+	over := make(chan struct{})
+	var silence sync.WaitGroup
+	silence.Go(func() { // a line that brings nothing cannot say that a sound over the answer was none
+		for {
+			select {
+			case <-time.After(100 * time.Millisecond):
+				c.burst(make(audio.PCM, 2400))
+			case <-over:
+				return
+			}
+		}
+	})
+	defer silence.Wait()
+	defer close(over)
+	var heard, ran int // The numbers of the events with which sound was first heard, and the tool had run.
 	var response map[string]any
 	for n := 1; response == nil; n++ {
 		var e map[string]any
