@@ -436,8 +436,7 @@ func TestClientServers(t *testing.T) {
 		keys.Store(r.Header.Get("Authorization"), true)
 		handler.ServeHTTP(w, r)
 	}))
-	defer remote.Close()
-	defer remote.CloseClientConnections()
+	t.Cleanup(func() { remote.CloseClientConnections(); remote.Close() }) // behind those of the calls, which say goodbye to it
 	names := func(approval string) string {
 		return `{"type":"session.update","session":{"tools":[{"type":"mcp","server_label":"clerk","server_url":"` + remote.URL + `","authorization":"a token","require_approval":` + approval + `}]}}`
 	}
