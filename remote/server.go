@@ -70,8 +70,13 @@ type Server struct {
 // counts are what became of requests.
 type counts struct{ done, failed, redialled, refused atomic.Uint64 }
 
-// Open makes ready. It asks nothing of the server: one that is away is none that will be.
+// Open makes ready, once. It asks nothing of the server: who is away now may be there when there is a call.
 func (s *Server) Open(context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.life != nil {
+		return nil
+	}
 	s.limits = s.Limits.withDefaults()
 	if s.Log == nil {
 		s.Log = slog.New(slog.DiscardHandler)
@@ -106,7 +111,7 @@ func (s *Server) Open(context.Context) error {
 	return nil
 }
 
-// Close frees the connections, and waits for what is done behind the calls.
+// Close frees the connections, and waits for what is done behind the calls. A second call does nothing more.
 func (s *Server) Close() error {
 	if s.end == nil {
 		return nil
@@ -146,6 +151,17 @@ type Status struct {
 	Failed    uint64 // that were not, or not in time,
 	Redialled uint64 // that were made anew,
 	Refused   uint64 // and that were not made, since the server rests.
+}
+
+// Add returns what both are together, in the worse state.
+func (s Status) Add(t Status) Status {
+	for _, worse := range []State{HalfOpen, Open} {
+		if t.State == worse || s.State == worse {
+			s.State = worse
+		}
+	}
+	s.Done, s.Failed, s.Redialled, s.Refused = s.Done+t.Done, s.Failed+t.Failed, s.Redialled+t.Redialled, s.Refused+t.Refused
+	return s
 }
 
 // Status says how the server does.

@@ -56,14 +56,15 @@ type roster struct {
 	ears    map[string]ear
 	models  map[string]model
 	voices  map[string]voice
-	opening map[string]engine // All of them, by what they are told apart by in logs.
-	servers map[string]*remote.Server
+	asks    map[string]*remote.Server // Which server an engine asks, by its key.
+	opening map[string]engine         // All of them, by what they are told apart by in logs.
+	servers map[string]*remote.Server // What is asked of one is asked of it, whatever else differs: it has one breaker.
 }
 
 // newRoster returns an empty one.
 func (s *settings) newRoster(cores *budget.Executor, log *slog.Logger) *roster {
 	return &roster{
-		service: s, cores: cores, log: log, ears: map[string]ear{}, models: map[string]model{}, voices: map[string]voice{},
+		service: s, cores: cores, log: log, ears: map[string]ear{}, models: map[string]model{}, voices: map[string]voice{}, asks: map[string]*remote.Server{},
 		opening: map[string]engine{}, servers: map[string]*remote.Server{},
 	}
 }
@@ -81,7 +82,7 @@ func (r *roster) crew(s *settings) (c *crew, err error) {
 		if err != nil {
 			return nil, err
 		}
-		c.stt = &stt.Fallback{First: first, Second: second, Late: s.late(s.Budget.STT)}
+		c.stt = &stt.Fallback{First: first, Second: second, Late: s.late(s.Budget.STT / 3)}
 		c.knows = func(language string) bool { return first.Knows(language) && second.Knows(language) }
 	}
 	main, err := r.model(c, s, "llm", s.LLM.Model, s.LLM.Extra, &s.LLM.Access, s.LLM.Hedge != "")
@@ -90,7 +91,7 @@ func (r *roster) crew(s *settings) (c *crew, err error) {
 	}
 	c.llm = main
 	if s.LLM.Hedge != "" {
-		if c.hedge, err = r.model(c, s, "hedge", s.LLM.Hedge, s.LLM.HedgeExtra, &s.LLM.HedgeAccess, false); err != nil {
+		if c.hedge, err = r.model(c, s, "llm hedge", s.LLM.Hedge, s.LLM.HedgeExtra, &s.LLM.HedgeAccess, false); err != nil {
 			return nil, err
 		}
 		c.frugal = remote.Named(s.LLM.Model) && !remote.Named(s.LLM.Hedge)
@@ -105,25 +106,26 @@ func (r *roster) crew(s *settings) (c *crew, err error) {
 		if err != nil {
 			return nil, err
 		}
-		c.tts = &tts.Fallback{First: speaks, Second: second, Late: s.late(s.Budget.TTS)}
+		c.tts = &tts.Fallback{First: speaks, Second: second, Late: s.late(s.Budget.TTS * 2 / 3)}
 	}
 	return c, nil
 }
 
-// late returns how long before a stage is due another engine is asked as well: half of its share, as for the model. It is not where
-// nothing is done when a share runs out.
-func (s *settings) late(share time.Duration) time.Duration {
+// late returns how long before a stage is due another engine is asked as well. A recogniser has had most of its share by then, since what was
+// said is sent at the first silence; a voice has had a third of its own, or what was left over before it, and the other one needs time
+// before an opener is due. It is not asked so where nothing is done when a share runs out.
+func (s *settings) late(before time.Duration) time.Duration {
 	if s.Budget.Mode == "observe" {
 		return 0
 	}
-	return share / 2
+	return before
 }
 
 func (r *roster) ear(c *crew, s *settings, what, name string, a *access, another bool) (ear, error) {
 	return enlist(r, r.ears, c, what, name, a, fmt.Sprint(s.STT.Every, s.patience(s.STT.Timeout, s.Budget.STT, another)), func() (ear, *remote.Server, error) {
 		if remote.Named(name) {
-			e, err := s.remoteEar(name, a, another, r.log)
-			return e, e.Server, err
+			server, err := r.server(s, name, budget.STT, a)
+			return s.remoteEar(server, another), server, err
 		}
 		e, err := s.recogniser(name, r.cores, r.log)
 		return e, nil, err
@@ -133,11 +135,12 @@ func (r *roster) ear(c *crew, s *settings, what, name string, a *access, another
 func (r *roster) model(c *crew, s *settings, what, name, extra string, a *access, another bool) (model, error) {
 	return enlist(r, r.models, c, what, name, a, fmt.Sprint(extra, s.LLM.ReadAhead, s.patience(s.LLM.Timeout, s.Budget.LLM, another)), func() (model, *remote.Server, error) {
 		if remote.Named(name) {
-			e, err := s.remoteModel(name, extra, a, another, r.log)
+			server, err := r.server(s, name, budget.LLM, a)
 			if err != nil {
 				return nil, nil, err
 			}
-			return e, e.Server, nil
+			e, err := s.remoteModel(server, extra, another)
+			return e, server, err
 		}
 		conversations := s.LLM.Conversations
 		if conversations == 0 {
@@ -152,8 +155,8 @@ func (r *roster) voice(c *crew, s *settings, what, name, speaker string, a *acce
 	differ := fmt.Sprint(speaker, s.TTS.Format, s.call().Language, s.patience(s.TTS.Timeout, s.Budget.TTS, another))
 	return enlist(r, r.voices, c, what, name, a, differ, func() (voice, *remote.Server, error) {
 		if remote.Named(name) {
-			e, err := s.remoteVoice(name, speaker, a, another, r.log)
-			return e, e.Server, err
+			server, err := r.server(s, name, budget.TTS, a)
+			return s.remoteVoice(server, speaker, another), server, err
 		}
 		e, err := s.voice(name, speaker, r.cores, r.log)
 		return e, nil, err
@@ -164,7 +167,7 @@ func (r *roster) voice(c *crew, s *settings, what, name, speaker string, a *acce
 // those of this machine by their name alone, and a route can have only those that the service has.
 func enlist[E engine](r *roster, known map[string]E, c *crew, what, name string, a *access, differ string, make func() (E, *remote.Server, error)) (E, error) {
 	key := name
-	if remote.Named(name) {
+	if remote.Named(name) { // whose stage is told by the map
 		key += fmt.Sprint("\x00", a.Key, "\x00", a.Headers, "\x00", differ)
 	}
 	var none E
@@ -183,15 +186,26 @@ func enlist[E engine](r *roster, known map[string]E, c *crew, what, name string,
 		}
 		r.opening[label] = e
 		if server != nil {
-			r.servers[what+"\x00"+key] = server
+			r.asks[label[:3]+key] = server
 		}
 	}
-	for k, server := range r.servers {
-		if _, of, _ := strings.Cut(k, "\x00"); of == key && !slices.Contains(c.servers, server) {
-			c.servers = append(c.servers, server)
-		}
+	if server := r.asks[what[:3]+key]; server != nil && !slices.Contains(c.servers, server) {
+		c.servers = append(c.servers, server)
 	}
 	return known[key], nil
+}
+
+// server returns the server that a setting names.
+func (r *roster) server(s *settings, name string, stage budget.Stage, a *access) (*remote.Server, error) {
+	key := fmt.Sprint(stage, "\x00", name, "\x00", a.Key, "\x00", a.Headers)
+	if known := r.servers[key]; known != nil {
+		return known, nil
+	}
+	server, err := s.server(name, stage, a, r.log)
+	if err == nil {
+		r.servers[key] = server
+	}
+	return server, err
 }
 
 // local returns the engines that are on this machine.

@@ -177,28 +177,22 @@ func (s *settings) patience(set, share time.Duration, another bool) time.Duratio
 	return s.Talk.Stall
 }
 
-// remoteEar returns the recogniser that a setting names.
-func (s *settings) remoteEar(setting string, a *access, another bool, log *slog.Logger) (*sttremote.Engine, error) {
-	server, err := s.server(setting, budget.STT, a, log)
-	return &sttremote.Engine{Server: server, Every: s.STT.Every, First: s.patience(s.STT.Timeout, s.Budget.STT, another)}, err
+// remoteEar returns the recogniser of a server.
+func (s *settings) remoteEar(server *remote.Server, another bool) *sttremote.Engine {
+	return &sttremote.Engine{Server: server, Every: s.STT.Every, First: s.patience(s.STT.Timeout, s.Budget.STT, another)}
 }
 
-// remoteModel returns the model that a setting names.
-func (s *settings) remoteModel(setting, extra string, a *access, another bool, log *slog.Logger) (*llmremote.Engine, error) {
-	server, err := s.server(setting, budget.LLM, a, log)
-	if err != nil {
-		return nil, err
-	}
+// remoteModel returns the model of a server.
+func (s *settings) remoteModel(server *remote.Server, extra string, another bool) (*llmremote.Engine, error) {
 	more, err := fields(extra)
 	return &llmremote.Engine{Server: server, ReadAhead: s.LLM.ReadAhead, Extra: more, First: s.patience(s.LLM.Timeout, s.Budget.LLM, another)}, err
 }
 
-// remoteVoice returns the voice that a setting names.
-func (s *settings) remoteVoice(setting, speaker string, a *access, another bool, log *slog.Logger) (*ttsremote.Engine, error) {
-	server, err := s.server(setting, budget.TTS, a, log)
+// remoteVoice returns the voice of a server.
+func (s *settings) remoteVoice(server *remote.Server, speaker string, another bool) *ttsremote.Engine {
 	return &ttsremote.Engine{
 		Server: server, Voice: speaker, Format: s.TTS.Format, Language: s.call().Language, First: s.patience(s.TTS.Timeout, s.Budget.TTS, another),
-	}, err
+	}
 }
 
 // shown returns a model's name as callers may see it: not where it is served.

@@ -97,8 +97,20 @@ func (s *service) remotes() (all []metrics.Remote) {
 	if servers == nil {
 		return nil
 	}
+	merged := map[remote.Status]remote.Status{} // Those that only differ in the key that they are shown are one.
+	var order []remote.Status
 	for _, server := range *servers {
 		st := server.Status()
+		name := remote.Status{Stage: st.Stage, Server: st.Server}
+		if sum, ok := merged[name]; ok {
+			st = sum.Add(st)
+		} else {
+			order = append(order, name)
+		}
+		merged[name] = st
+	}
+	for _, name := range order {
+		st := merged[name]
 		all = append(all, metrics.Remote{Stage: string(st.Stage), Server: st.Server, State: string(st.State), Requests: []metrics.RemoteRequests{
 			{Fate: "done", Count: st.Done}, {Fate: "failed", Count: st.Failed}, {Fate: "redialled", Count: st.Redialled}, {Fate: "refused", Count: st.Refused},
 		}})
