@@ -61,6 +61,7 @@ type response struct {
 	status    string
 	why       string
 	words     strings.Builder
+	item      string // That the newest of them are part of.
 	clauses   []Clause
 	sound     audio.PCM
 	stretches []*stretch // Where the sound is played.
@@ -119,6 +120,10 @@ func (l *ledger) take(e serverEvent, now time.Time) error {
 		}
 	case "response.output_audio_transcript.delta", "response.audio_transcript.delta", "response.output_text.delta":
 		if r := l.response(e.ResponseID); r != nil {
+			if r.words.Len() > 0 && r.item != e.ItemID && !strings.HasSuffix(r.words.String(), " ") {
+				r.words.WriteString(" ") // after a tool, words go on in another item
+			}
+			r.item = e.ItemID
 			r.words.WriteString(e.Delta)
 			r.clauses = append(r.clauses, Clause{Text: e.Delta, From: len(r.sound)})
 		}

@@ -166,8 +166,13 @@ export class Conversation {
 
   #words(e) {
     const entry = this.#find(e.response_id)
-    if (entry) entry.text += e.delta
-    else this.entries.push({ id: e.response_id, role: 'agent', text: e.delta, stable: '', state: 'sounding' })
+    if (!entry) {
+      this.entries.push({ id: e.response_id, role: 'agent', item: e.item_id, text: e.delta, stable: '', state: 'sounding' })
+      return
+    }
+    const anew = entry.item !== e.item_id && !/\s$/.test(entry.text) // after a tool, words go on in another item
+    entry.text += (anew ? ' ' : '') + e.delta
+    entry.item = e.item_id
   }
 
   #done(response) {
