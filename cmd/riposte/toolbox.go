@@ -57,9 +57,7 @@ func (b *toolbox) open(ctx context.Context, routes map[string]*route, log *slog.
 	for _, h := range b.servers {
 		h.Log = log
 		b.opening.Go(func() {
-			if err := h.Open(ctx); err != nil && ctx.Err() == nil {
-				log.Warn("an MCP server is not there, so its tools are not either; it is dialled again", "mcp", h.label, "err", err)
-			}
+			_ = h.Open(ctx) // it says itself what is wrong
 		})
 	}
 	return b.opening.Wait, nil

@@ -18,7 +18,7 @@ import (
 
 // toolsCmd is what can be done with the tools that the service runs.
 type toolsCmd struct {
-	List toolsListCmd `cmd:"" default:"1" help:"List the tools that a call may use, and who runs them."`
+	List toolsListCmd `cmd:"" default:"withargs" help:"List the tools that a call may use, and who runs them."`
 	Call toolsCallCmd `cmd:"" help:"Call a tool as the model would, and print what the model would read."`
 }
 

@@ -389,7 +389,7 @@ func TestToolsCommand(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"tools", "list"}, "NAME         BY     ARGUMENTS     ABOUT\nget_weather  clerk  city          The weather in a city.\nlook_up      clerk  city, [wait]  Look up the weather in a city.\nlost         clerk                It always fails.\n"},
+		{[]string{"tools"}, "NAME         BY     ARGUMENTS     ABOUT\nget_weather  clerk  city          The weather in a city.\nlook_up      clerk  city, [wait]  Look up the weather in a city.\nlost         clerk                It always fails.\n"},
 		{[]string{"tools", "call", "look_up", `{"city": "Rome"}`}, "21 degrees and sunny in Rome\n"},
 		{[]string{"tools", "call", "lost"}, "The tool failed: it is lost"},
 		{[]string{"tools", "call", "none"}, `There is no tool "none".`},

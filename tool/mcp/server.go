@@ -103,7 +103,7 @@ func (s *Server) keep(first chan<- error) {
 		// The kernel kills a child when the thread ends that has begun it, not when the process does: so the thread stays as long as this.
 		runtime.LockOSThread()
 	}
-	pause := firstPause
+	pause, level := firstPause, slog.LevelWarn
 	for s.ctx.Err() == nil {
 		dialled, why := s.hold(func(err error) {
 			select {
@@ -115,9 +115,10 @@ func (s *Server) keep(first chan<- error) {
 			break
 		}
 		if dialled {
-			pause = firstPause
+			pause, level = firstPause, slog.LevelWarn
 		}
-		s.Log.Warn("an MCP server is not there: it is dialled again", "err", why, "after", pause)
+		s.Log.Log(s.ctx, level, "an MCP server is not there, so its tools are not either: it is dialled again", "err", why, "after", pause)
+		level = slog.LevelDebug // once is enough to know it
 		select {
 		case <-time.After(pause):
 		case <-s.ctx.Done():
