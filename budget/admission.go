@@ -35,9 +35,12 @@ type Admission struct {
 
 	mu   sync.Mutex
 	gaps []gap
-	came []time.Time // When the newest calls were taken, whose cost is not to be seen yet.
-	cost float64     // The part of the cores' time that one call takes, as learned; 0 before the first turn.
+	came []*arrival // The newest calls that are held, whose cost is not to be seen yet.
+	cost float64    // The part of the cores' time that one call takes, as learned; 0 before the first turn.
 }
+
+// arrival is when a call was taken.
+type arrival struct{ at time.Time }
 
 // gap is how long a caller has waited for an answer, and how long that might have taken by the turn's own plan.
 type gap struct {
@@ -93,11 +96,12 @@ func (a *Admission) TurnEnded(r Report, calls int) {
 // forget drops what is too old to count.
 func (a *Admission) forget(now time.Time) {
 	a.gaps = slices.DeleteFunc(a.gaps, func(g gap) bool { return now.Sub(g.at) > gapWindow })
-	a.came = slices.DeleteFunc(a.came, func(t time.Time) bool { return now.Sub(t) > trial })
+	a.came = slices.DeleteFunc(a.came, func(c *arrival) bool { return now.Sub(c.at) > trial })
 }
 
-// Admit takes on one more call, with so many held already. The error is an *Overload.
-func (a *Admission) Admit(calls int) error {
+// Admit takes on one more call, with so many held already, until it is released: what has ended will cost nothing. The error is an
+// *Overload.
+func (a *Admission) Admit(calls int) (release func(), err error) {
 	now, load := time.Now(), a.Load()
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -105,23 +109,28 @@ func (a *Admission) Admit(calls int) error {
 	if calls > 0 {
 		each := cmp.Or(a.cost, firstGuess)
 		if will := load.Busy + each*(a.unseen(now)+1); will > a.most() {
-			return &Overload{"cores", fmt.Sprintf("One more call would take %.0f %% of the cores' time; %.0f %% may be taken.", 100*will, 100*a.most()), 5 * time.Second}
+			return nil, &Overload{"cores", fmt.Sprintf("One more call would take %.0f %% of the cores' time; %.0f %% may be taken.", 100*will, 100*a.most()), 5 * time.Second}
 		}
 		if load.Queue > a.Plan.STT {
-			return &Overload{"queue", fmt.Sprintf("The engines have %v of work to do before that of one more call.", load.Queue.Round(time.Millisecond)), 2 * time.Second}
+			return nil, &Overload{"queue", fmt.Sprintf("The engines have %v of work to do before that of one more call.", load.Queue.Round(time.Millisecond)), 2 * time.Second}
 		}
 		if p := a.p95(); p.strain() > 1 {
-			return &Overload{"gap", fmt.Sprintf("The callers wait for their answers for %v now (p95); the budget is %v.", p.took.Round(time.Millisecond), p.plan), 10 * time.Second}
+			return nil, &Overload{"gap", fmt.Sprintf("The callers wait for their answers for %v now (p95); the budget is %v.", p.took.Round(time.Millisecond), p.plan), 10 * time.Second}
 		}
 	}
-	a.came = append(a.came, now)
-	return nil
+	call := &arrival{now}
+	a.came = append(a.came, call)
+	return func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.came = slices.DeleteFunc(a.came, func(c *arrival) bool { return c == call })
+	}, nil
 }
 
 // unseen returns how many of the newest calls' cost is not in the load yet. It comes into it little by little.
 func (a *Admission) unseen(now time.Time) (calls float64) {
-	for _, t := range a.came {
-		calls += 1 - min(1, now.Sub(t).Seconds()/trial.Seconds())
+	for _, c := range a.came {
+		calls += 1 - min(1, now.Sub(c.at).Seconds()/trial.Seconds())
 	}
 	return calls
 }

@@ -21,19 +21,19 @@ func TestAdmission(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var load Load
 		a := Admission{Plan: DefaultPlan, Load: func() Load { return load }}
-		if err := a.Admit(0); err != nil {
+		if _, err := a.Admit(0); err != nil {
 			t.Fatal("the first call:", err)
 		}
 		// Nothing is known of the first: two more are taken, then it has to be seen what they cost,
 		for i, want := range []string{"", "", "cores"} {
-			if err := a.Admit(i + 1); reason(err) != want {
+			if _, err := a.Admit(i + 1); reason(err) != want {
 				t.Errorf("with %d calls: %v, want %q", i+1, err, want)
 			}
 		}
 		// which shows little by little.
 		time.Sleep(trial / 2)
 		load.Busy = 0.2
-		if err := a.Admit(3); reason(err) != "" {
+		if _, err := a.Admit(3); reason(err) != "" {
 			t.Errorf("with 3 calls after a while: %v", err)
 		}
 		time.Sleep(trial + ms)
@@ -42,11 +42,11 @@ func TestAdmission(t *testing.T) {
 			a.TurnEnded(turn(400*ms), 3)
 		}
 		for calls := 3; calls < 7; calls++ { // a tenth each
-			if err := a.Admit(calls); err != nil {
+			if _, err := a.Admit(calls); err != nil {
 				t.Errorf("with %d calls: %v", calls, err)
 			}
 		}
-		if err := a.Admit(7); reason(err) != "cores" {
+		if _, err := a.Admit(7); reason(err) != "cores" {
 			t.Errorf("got %v", err)
 		}
 		if s := a.Strain(); s != Relaxed {
@@ -54,7 +54,7 @@ func TestAdmission(t *testing.T) {
 		}
 		time.Sleep(gapWindow + ms)
 		load = Load{Busy: 0.1, Queue: 400 * ms}
-		if err := a.Admit(1); reason(err) != "queue" || a.Strain() != SmallModel {
+		if _, err := a.Admit(1); reason(err) != "queue" || a.Strain() != SmallModel {
 			t.Errorf("got %v, strain %v", err, a.Strain())
 		}
 		load = Load{Busy: 0.4}
@@ -64,7 +64,7 @@ func TestAdmission(t *testing.T) {
 				t.Errorf("after %d turns: strain %v, want %v", i+1, a.Strain(), want)
 			}
 		}
-		if err := a.Admit(1); reason(err) != "gap" {
+		if _, err := a.Admit(1); reason(err) != "gap" {
 			t.Errorf("got %v", err)
 		}
 		a.TurnEnded(Report{}, 1) // nobody wanted an answer
@@ -77,7 +77,7 @@ func TestAdmission(t *testing.T) {
 		if s := a.Strain(); s != Relaxed {
 			t.Errorf("strain %v, though the cores have little to do", s)
 		}
-		if err := a.Admit(0); err != nil {
+		if _, err := a.Admit(0); err != nil {
 			t.Errorf("a call is not taken though there is no other: %v", err)
 		}
 		time.Sleep(gapWindow + ms)
@@ -100,13 +100,14 @@ func TestAdmissionByPlan(t *testing.T) {
 			ended(patient, 2*time.Second)
 			ended(DefaultPlan, 400*ms)
 		}
-		if err := a.Admit(4); err != nil || a.Strain() != Relaxed {
+		if _, err := a.Admit(4); err != nil || a.Strain() != Relaxed {
 			t.Errorf("no call is taken though all are answered in time: %v, strain %v", err, a.Strain())
 		}
 		for range 3 {
 			ended(DefaultPlan, time.Second)
 		}
-		o, ok := errors.AsType[*Overload](a.Admit(4))
+		_, err := a.Admit(4)
+		o, ok := errors.AsType[*Overload](err)
 		if !ok || o.Reason != "gap" || a.Strain() != SmallModel {
 			t.Fatalf("a call is taken though some are answered too late: %v, strain %v", o, a.Strain())
 		}
@@ -137,6 +138,21 @@ func TestBusy(t *testing.T) {
 		time.Sleep(time.Minute)
 		if b := x.Load().Busy; b > 0.02 {
 			t.Errorf("busy %v a minute later", b)
+		}
+	})
+}
+
+// Whoever hangs up at once leaves no trace of cost: many of them do not keep others out.
+func TestAdmissionReleases(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := Admission{Plan: DefaultPlan, Load: func() Load { return Load{} }}
+		for i := range 100 {
+			release, err := a.Admit(1)
+			if err != nil {
+				t.Fatalf("after %d that have hung up: %v", i, err)
+			}
+			release()
+			release() // once more changes nothing
 		}
 	})
 }

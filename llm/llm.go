@@ -51,6 +51,12 @@ type Generator interface {
 	Read(ctx context.Context, r Request) (Reading, error)
 }
 
+// Forgetter is a Generator that keeps what it has computed for a conversation's next turn, and wants to know when there will be none.
+type Forgetter interface {
+	// Forget says that a conversation is over. It does not wait.
+	Forget(conversation string)
+}
+
 // Request is a conversation to continue, and how.
 type Request struct {
 	// Conversation names the conversation, so that a generator can keep what it computed for the next turn.

@@ -113,6 +113,11 @@ func (s *Session) Run(ctx context.Context) error {
 	err := s.group.Wait()
 	s.monitor.close()
 	s.history.cancel("") // nobody will bring a result any more
+	for _, g := range []llm.Generator{s.LLM, s.Hedge} {
+		if keeps, ok := g.(llm.Forgetter); ok {
+			keeps.Forget(s.Call.ID())
+		}
+	}
 	return err
 }
 

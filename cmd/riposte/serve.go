@@ -233,24 +233,25 @@ func (s *service) admit() (release func(), err error) {
 			Code: "too_many_calls", Message: fmt.Sprintf("All %d places are taken.", s.settings.Calls.Max), Retry: 5 * time.Second,
 		}
 	}
-	if err := s.afford(); err != nil {
+	end, err := s.afford()
+	if err != nil {
 		s.status.Leave()
 		return nil, err
 	}
 	s.calls.Add(1)
-	return func() { s.status.Leave(); s.calls.Done() }, nil
+	return func() { end(); s.status.Leave(); s.calls.Done() }, nil
 }
 
-// afford reports why the call that has just got a place would harm the others, if it would.
-func (s *service) afford() error {
+// afford takes on the cost of the call that has just got a place, until it ends, or says why that would harm the others.
+func (s *service) afford() (end func(), err error) {
 	if s.settings.Calls.Load == 1 {
-		return nil
+		return func() {}, nil
 	}
-	err := s.admission.Admit(s.status.Calls() - 1)
+	end, err = s.admission.Admit(s.status.Calls() - 1)
 	if o, ok := errors.AsType[*budget.Overload](err); ok {
-		return &realtime.Refusal{Code: "overloaded_" + o.Reason, Message: o.Detail, Retry: o.Retry}
+		return nil, &realtime.Refusal{Code: "overloaded_" + o.Reason, Message: o.Detail, Retry: o.Retry}
 	}
-	return err
+	return end, err
 }
 
 // crewOf returns what holds the calls of a route.

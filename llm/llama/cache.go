@@ -125,6 +125,15 @@ func (c *cache) release(i int) {
 	c.slots[i].busy, c.slots[i].used = false, c.clock
 }
 
+// disown makes what a conversation's slots hold nobody's.
+func (c *cache) disown(conversation string) {
+	for i := range c.slots {
+		if c.slots[i].owner == conversation {
+			c.slots[i].owner = ""
+		}
+	}
+}
+
 // idle reports whether a slot is free.
 func (c *cache) idle() bool {
 	for i := range c.slots {

@@ -273,6 +273,17 @@ func (e *Engine) Read(ctx context.Context, r llm.Request) (llm.Reading, error) {
 	return llm.Reading{Prompt: s.usage.Prompt, Cached: s.usage.Cached, Over: s.over}, nil
 }
 
+// Forget implements llm.Forgetter: a conversation that is over has no slot of its own any more, and nothing on the shelf. What its slot
+// holds may still be the beginning of another conversation.
+func (e *Engine) Forget(conversation string) {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	if e.loop != nil && conversation != "" {
+		e.loop.over.add(conversation)
+		e.loop.poke()
+	}
+}
+
 // Tokens returns how many tokens of answers were made since the engine was opened. It is safe for use at any time.
 func (e *Engine) Tokens() int {
 	e.mu.RLock()

@@ -3,6 +3,7 @@ package llama
 import (
 	"context"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -34,6 +35,7 @@ type loop struct {
 	entries []entry     // The batch, kept between steps.
 	parts   []part      // Whose entries these are.
 
+	over over // Conversations that have ended since the loop last looked.
 	load atomic.Pointer[Load]
 	said atomic.Int64 // Tokens of all answers.
 }
@@ -43,6 +45,27 @@ type Load struct {
 	Running int // Answers being made and texts being read, those that wait for their readers included.
 	Paused  int // Those of them that wait for their readers.
 	Waiting int // Requests that wait for one of the Conversations to become free.
+}
+
+// over are conversations that have ended. It is safe for use by many goroutines.
+type over struct {
+	mu    sync.Mutex
+	names []string
+}
+
+func (o *over) add(name string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.names = append(o.names, name)
+}
+
+// take returns them, once.
+func (o *over) take() []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	names := o.names
+	o.names = nil
+	return names
 }
 
 func newLoop(m machine, v vocabulary, c *cache) *loop {
@@ -66,6 +89,7 @@ func (l *loop) run(ctx context.Context) {
 	defer close(l.done)
 	for l.listen(ctx) {
 		l.drop()
+		l.forget()
 		l.resume()
 		l.place()
 		l.step(ctx)
@@ -162,6 +186,14 @@ func (l *loop) drop() {
 		}
 		return nil
 	})
+}
+
+// forget takes from conversations that have ended what is kept for them.
+func (l *loop) forget() {
+	for _, name := range l.over.take() {
+		l.shelf.take(name)
+		l.cache.disown(name)
+	}
 }
 
 // leave gives up a sequence's slot, if it has one. What it decoded stays in the cache.

@@ -223,6 +223,27 @@ func TestLoopThreads(t *testing.T) {
 	})
 }
 
+// Of conversations that have ended nothing is kept, whether they had slots or had to give them up.
+func TestLoopForgetsEndedConversations(t *testing.T) {
+	l, _ := startLoop(t, 1, func(l *loop, _ *fakeMachine) { l.shelf.room = 10_000 })
+	text := "system: be brief. user: hi. "
+	for _, who := range []string{"a", "b", "c"} {
+		hear(t, l, newSequence(t.Context(), who, who+text, 5, 8), nil)
+	}
+	for _, who := range []string{"a", "b", "c", "nobody"} {
+		l.over.add(who)
+		l.poke()
+	}
+	// The slot that was c's is anybody's, and nothing of it goes onto the shelf.
+	r := hear(t, l, newSequence(t.Context(), "", "c"+text, 5, 8), nil)
+	if want := len("c"+text) - 1; r.usage.Cached != want {
+		t.Errorf("%d tokens are cached, want the %d of the conversation that has ended", r.usage.Cached, want)
+	}
+	if l.shelf.held != 0 || len(l.shelf.saved) != 0 {
+		t.Errorf("%d bytes of ended conversations are kept", l.shelf.held)
+	}
+}
+
 // Conversations that lost their slots come back without being read again, as far as there is room for them.
 func TestLoopSavesIdleConversations(t *testing.T) {
 	for _, rigid := range []bool{false, true} {
