@@ -34,6 +34,7 @@ import (
 var shared struct {
 	once    sync.Once
 	service *service
+	route   string // The file of one.
 	url     string
 	stop    func() error
 	err     error
@@ -50,6 +51,9 @@ func TestMain(m *testing.M) {
 	}
 	log.SetOutput(io.Discard) // as main does
 	code := m.Run()
+	if shared.route != "" {
+		os.Remove(shared.route)
+	}
 	if shared.stop != nil {
 		if err := shared.stop(); err != nil {
 			fmt.Fprintln(os.Stderr, "the service ended with", err)
@@ -122,7 +126,8 @@ func sharedService(t *testing.T) string {
 	nativetest.LlamaDir(t)
 	nativetest.ONNXRuntime(t)
 	shared.once.Do(func() {
-		shared.service = newService(testSettings(t, "--routes=tools="+toolsRoute(t)), slog.New(slog.DiscardHandler))
+		shared.route = toolsRoute(t)
+		shared.service = newService(testSettings(t, "--routes=tools="+shared.route), slog.New(slog.DiscardHandler))
 		shared.url, shared.stop, shared.err = shared.service.alone(context.Background())
 	})
 	if shared.err != nil {
