@@ -137,12 +137,12 @@ func TestRouteLanguage(t *testing.T) {
 
 // The phrases of all routes are at hand, each once.
 func TestRoutePhrases(t *testing.T) {
-	s := newService(testSettings(t, "--talk-openers=Well.|Hm.", "--talk-apology=Sorry.", "--routes=sales="+routeFile(t, "talk:\n  openers: Hm.|Right.\n")), nil)
+	s := newService(testSettings(t, "--talk-openers=Well.|Hm.", "--talk-apology=Sorry.", "--talk-waiting=Still.", "--routes=sales="+routeFile(t, "talk:\n  openers: Hm.|Right.\n")), nil)
 	var err error
 	if s.routes, err = s.settings.openRoutes(); err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(s.toLearn(), " "); got != "Well. Hm. Sorry. Right." {
+	if got := strings.Join(s.toLearn(), " "); got != "Well. Hm. Sorry. Still. Right." {
 		t.Errorf("learned are %s", got)
 	}
 }
