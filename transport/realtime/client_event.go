@@ -81,7 +81,7 @@ func (responseCancel) isClientEvent() {}
 // responseParams is what one answer may do differently.
 type responseParams struct {
 	Instructions    *string         `json:"instructions,omitempty"`
-	Modalities      []string        `json:"output_modalities,omitempty"`
+	Modalities      []string        `json:"output_modalities,omitzero"`
 	MaxOutputTokens *tokenLimit     `json:"max_output_tokens,omitempty"`
 	Tools           tools           `json:"tools,omitzero"`
 	ToolChoice      *toolChoice     `json:"tool_choice,omitempty"`
