@@ -95,8 +95,7 @@ func decode(r *bufio.Reader, to sink) (PCM, int, error) {
 	case "MP3":
 		return decodeMP3(r, to)
 	}
-	return nil, 0, fmt.Errorf("%w: neither WAV, FLAC nor MP3; convert it with: ffmpeg -i IN OUT.wav, or say the rate if it is raw 16-bit sound",
-		ErrFormat)
+	return nil, 0, fmt.Errorf("%w: neither WAV, FLAC nor MP3", ErrFormat)
 }
 
 // letters returns the kind of file that head says in letters, or "". Raw sound hardly ever begins with any.

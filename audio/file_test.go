@@ -188,8 +188,8 @@ func TestDecodeSaysWhatIsWrong(t *testing.T) {
 		says string
 	}{
 		{"empty", nil, ErrNoSound, "empty"},
-		{"text", []byte("hello, this is no sound at all"), ErrFormat, "ffmpeg"},
-		{"tiny", []byte("x"), ErrFormat, "ffmpeg"},
+		{"text", []byte("hello, this is no sound at all"), ErrFormat, "neither WAV, FLAC nor MP3"},
+		{"tiny", []byte("x"), ErrFormat, "neither WAV, FLAC nor MP3"},
 		{"a WAV that is cut", good[:len(good)-200], ErrCut, "800"},
 		{"a WAV that is cut in its head", good[:20], ErrCut, ""},
 		{"a WAV without samples", wavFile(wavInt, 1, 8000, 16, nil, -1), ErrNoSound, ""},

@@ -118,6 +118,9 @@ func (c *CallCmd) read() ([]caller.Speech, error) {
 		} else {
 			s.Sound, s.Rate, err = audio.ReadFile(path)
 		}
+		if errors.Is(err, audio.ErrFormat) && c.Rate == 0 {
+			return nil, fmt.Errorf("%w; convert it with: ffmpeg -i IN OUT.wav, or say its --rate if it is raw 16-bit sound", err)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -126,15 +126,24 @@ func (c config) Validate(app *kong.Application) error {
 		}
 		return next(nil)
 	})
-	var wrong []string
+	first := map[string]int{} // the first line of each thing that is wrong: a misspelt section is one, however many keys it has
 	for name, e := range c.values {
-		flag := flags[name]
+		flag, why := flags[name], ""
 		switch {
 		case flag == nil:
-			wrong = append(wrong, fmt.Sprintf("%s:%d: %s", c.path, e.line, unknown(name, known)))
+			why = unknown(name, known)
 		case e.list && !flag.IsSlice():
-			wrong = append(wrong, fmt.Sprintf("%s:%d: %v", c.path, e.line, oneText(name)))
+			why = oneText(name).Error()
+		default:
+			continue
 		}
+		if line, again := first[why]; !again || e.line < line {
+			first[why] = e.line
+		}
+	}
+	var wrong []string
+	for why, line := range first {
+		wrong = append(wrong, fmt.Sprintf("%s:%d: %s", c.path, line, why))
 	}
 	slices.Sort(wrong)
 	if len(wrong) > 0 {
@@ -168,6 +177,13 @@ func unknown(name string, known []string) string {
 		return min(levenshtein.ComputeDistance(k, name), 1+levenshtein.ComputeDistance(key, name))
 	}
 	nearest := slices.MinFunc(known, func(a, b string) int { return distance(a) - distance(b) })
+	if section, _, below := strings.Cut(name, "-"); below && distance(nearest) > (len(name)+1)/2 {
+		for _, s := range append([]string{toolsSection}, sections...) {
+			if levenshtein.ComputeDistance(s, section) == 1 {
+				return fmt.Sprintf("there is no section %q; the nearest is %q", section, s)
+			}
+		}
+	}
 	if distance(nearest) > (len(name)+1)/2 {
 		return fmt.Sprintf("there is no setting %q (riposte config lists all)", dotted(name))
 	}

@@ -54,6 +54,7 @@ func TestConfigRefused(t *testing.T) {
 	tests := []struct{ name, file, want string }{
 		{"unknown key", "stt:\n  modle: x\n", `riposte.yaml:2: there is no setting "stt.modle"; the nearest is "stt.model"`},
 		{"unknown section", "sst:\n  model: x\n", `the nearest is "stt.model"`},
+		{"unknown section without keys of its own", "listen: 127.0.0.1:1\ntoolz:\n  http:\n    weather:\n      url: http://x\n      timeout: 1s\n", `riposte.yaml:5: there is no section "toolz"; the nearest is "tools"`},
 		{"all unknown keys", "a: 1\nb: 2\n", `riposte.yaml:2`},
 		{"no section", "stt: whisper\n", `"stt" is a section`},
 		{"no section, key alone", "silence: 300ms\n", `the nearest is "talk.silence"`},

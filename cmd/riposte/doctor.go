@@ -92,15 +92,15 @@ func (c *doctorCmd) examine(ctx context.Context) func(yield func(finding) bool) 
 			func() finding { return gpuBuilds(store, gpu) },
 			func() finding { return c.gpuDevices(store, gpu) },
 		}
-		for what, name := range map[string]string{
-			"stt model": c.STT.Model, "stt fallback": c.STT.Fallback, "llm model": c.LLM.Model, "llm hedge": c.LLM.Hedge, "tts voice": c.TTS.Voice,
-			"tts fallback": c.TTS.Fallback, "vad model": c.VAD.Model, "turn model": c.VAD.Turn,
+		for _, m := range []struct{ what, name string }{
+			{"stt model", c.STT.Model}, {"stt fallback", c.STT.Fallback}, {"llm model", c.LLM.Model}, {"llm hedge", c.LLM.Hedge},
+			{"tts voice", c.TTS.Voice}, {"tts fallback", c.TTS.Fallback}, {"vad model", c.VAD.Model}, {"turn model", c.VAD.Turn},
 		} {
-			if name == "" || remote.Named(name) {
+			if m.name == "" || remote.Named(m.name) {
 				continue // it is optional, or looked for below
 			}
 			checks = append(checks, func() finding {
-				return pathFinding(what, func() (string, error) { return modelFile(store, name) })
+				return pathFinding(m.what, func() (string, error) { return modelFile(store, m.name) })
 			})
 		}
 		checks = append(checks, c.remoteFindings(ctx)...)
@@ -160,6 +160,10 @@ func cpuFinding() finding {
 
 func portFinding(address string) finding {
 	l, err := net.Listen("tcp", address)
+	var wrong *net.AddrError
+	if errors.As(err, &wrong) {
+		return finding{what: "port", err: fmt.Errorf("%w (write listen as HOST:PORT, such as 127.0.0.1:8080, or :8080 for all addresses)", err)}
+	}
 	if err != nil {
 		return finding{what: "port", err: fmt.Errorf("%w (stop what uses it, or set another with --listen)", err)}
 	}

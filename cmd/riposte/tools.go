@@ -60,6 +60,10 @@ func (c *toolsListCmd) Run(ctx context.Context, k *kong.Context) error {
 }
 
 func listTools(to io.Writer, set *tool.Set) error {
+	if len(set.All()) == 0 {
+		_, err := fmt.Fprintln(to, "There are no tools: the section tools of riposte.yaml, or of a route's file, describes them (docs/tools.md).")
+		return err
+	}
 	w := tabwriter.NewWriter(to, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tBY\tARGUMENTS\tABOUT")
 	for _, t := range set.All() {
