@@ -3,6 +3,7 @@ package pipeline
 import (
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -74,6 +75,7 @@ func TestAsidesAtOnce(t *testing.T) {
 		for _, ref := range []string{"first", "second", "third"} {
 			l.in <- transport.Respond{Ref: ref, Aside: true, Written: &written}
 		}
+		synctest.Wait()
 		started := told[transport.ResponseStarted](l)
 		var asides []transport.Response
 		for _, s := range started {
