@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -141,6 +142,9 @@ func (c *CallCmd) dial(ctx context.Context) (*caller.Call, error) {
 	call, err := dialer.Dial(ctx)
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return nil, fmt.Errorf("%w; nothing serves there: start it with riposte serve, or say where it is with --url", err)
+	}
+	if unknown := (x509.UnknownAuthorityError{}); errors.As(err, &unknown) {
+		return nil, fmt.Errorf("%w; if it made its certificate itself (tls-self-signed), say where that is: SSL_CERT_FILE=~/.local/state/riposte/tls/cert.pem riposte call …", err)
 	}
 	return call, err
 }

@@ -24,7 +24,7 @@ import (
 
 // tlsSettings say how the service proves to browsers who it is.
 type tlsSettings struct {
-	SelfSigned bool   `help:"Speak TLS with a certificate of the service's own, for this machine's names and addresses; it is kept beside the traces, and its fingerprint is logged. Browsers warn of it once." group:"tls"`
+	SelfSigned bool   `help:"Speak TLS with a certificate of the service's own, for this machine's names and addresses; it is kept in $XDG_STATE_HOME/riposte/tls or ~/.local/state/riposte/tls, and its fingerprint is logged. Browsers warn of it once." group:"tls"`
 	Cert       string `placeholder:"FILE" help:"Speak TLS with this certificate, in PEM, its chain behind it." group:"tls"`
 	Key        string `placeholder:"FILE" help:"Key of that certificate, in PEM." group:"tls"`
 }
