@@ -36,6 +36,9 @@ type player struct {
 	spoken    []span             // Its clauses, with the sound that was sent.
 	text      strings.Builder
 	whole     bool // All of it has been sent.
+
+	lost []*turn // Those that the call's end has cut off while they ended.
+	gone bool    // The call has ended.
 }
 
 // take does what comes next with an answer.
@@ -291,7 +294,7 @@ func (p *player) finish(ctx context.Context, t *turn, o outcome) error {
 	if p.answering == t && len(p.spoken) > 0 && t.ctx.Err() == nil && t.clock.Pending() == budget.TTS && !t.settings.Written {
 		o.status, o.blame, o.err = transport.Failed, budget.TTS, errSilence
 		if err := p.say(ctx, t, p.Apology); err != nil {
-			return err
+			return p.cut(t, err)
 		}
 	}
 	defer p.history.forget(t.answer.ID) // what came to nothing, and nobody was told of
@@ -311,23 +314,54 @@ func (p *player) finish(ctx context.Context, t *turn, o outcome) error {
 			done.Voice += s.sound
 		}
 		if err := p.abandon(ctx); err != nil {
-			return err
+			return p.cut(t, err)
 		}
 		if o.status == transport.Cancelled || o.status == transport.Failed {
 			p.history.cancel(t.answer.ID)
 		}
 		t.markSent() // before the caller knows, who may ask for the next answer at once
 		if err := p.Call.Send(ctx, done); err != nil {
-			return err
+			return p.cut(t, err)
 		}
 		report.Answer = p.settle(t)
 	} else if o.silent && context.Cause(t.ctx) == nil {
 		return nil // nobody wanted an answer, so there is nothing to report
 	}
+	return p.Call.Send(ctx, p.account(t, o, report))
+}
+
+// cut notes that the call ends in the middle of an answer, and returns why.
+func (p *player) cut(t *turn, why error) error {
+	t.end(why)
+	p.lost = append(p.lost, t)
+	return why
+}
+
+// leave accounts for the turns that the end of the call has cut off: who gives up has waited as well. Nothing else of the call runs any more.
+func (p *player) leave() {
+	p.gone = true
+	for _, t := range append(p.lost, p.live.all()...) {
+		if !t.respond {
+			continue
+		}
+		report := transport.TurnReport{Response: t.answer.ID, Items: t.items, Transcript: t.transcript, Guesses: t.guesses()}
+		if len(p.spoken) > 0 && p.response.ID == t.answer.ID {
+			report.Answer = p.settle(t)
+		}
+		t.clock.Mark(budget.Done, time.Now())
+		p.account(t, t.status(outcome{}), report)
+	}
+}
+
+// account judges a turn that is over, and tells of it.
+func (p *player) account(t *turn, o outcome, report transport.TurnReport) transport.TurnReport {
 	report.Calls = t.calls
 	report.Continued = errors.Is(context.Cause(t.ctx), errContinued)
 	t.detour()
 	report.Report = t.clock.Report(t.settings.Plan)
+	if took := report.Report.Marks[budget.Done]; p.gone && report.Report.Verdict == "" && took > t.settings.Plan.Total() {
+		report.Report.Verdict, report.Report.Blame = budget.Over, t.clock.Pending() // who hung up had waited for too long
+	}
 	if t.origin != trace.Aloud {
 		report.Report.Verdict, report.Report.Blame = "", "" // nobody asked for it aloud
 	}
@@ -337,7 +371,7 @@ func (p *player) finish(ctx context.Context, t *turn, o outcome) error {
 	p.Log.Info("turn", "call", p.Call.ID(), "response", t.answer.ID, "verdict", report.Report.Verdict,
 		"blame", report.Report.Blame, "total", report.Report.Total, "continued", report.Continued, "calls", report.Calls)
 	p.trace(t, o, report)
-	return p.Call.Send(ctx, report)
+	return report
 }
 
 // settle waits until the caller has heard what was sent, unless the answer is interrupted, and notes in the conversation

@@ -107,10 +107,12 @@ func (s *Session) Run(ctx context.Context) error {
 	s.group.Go(func() error { defer close(turns); return s.listen(ctx, limits, turns) })
 	s.group.Go(func() error { defer close(clauses); return s.think(ctx, limits, turns, clauses) })
 	s.group.Go(func() error { defer close(sounds); return s.speak(ctx, clauses, sounds) })
-	s.group.Go(func() error { return s.play(ctx, limits, sounds) })
+	p := &player{Session: s, pacer: audio.Pacer{Lead: cmp.Or(s.Settings.Lead, limits.Lead)}, phrase: -1, waits: -1}
+	s.group.Go(func() error { return s.play(ctx, p, sounds) })
 	s.group.Go(func() error { return s.follow(ctx) })
 	s.group.Go(func() error { return s.drain(ctx) })
 	err := s.group.Wait()
+	p.leave()
 	s.monitor.close()
 	s.history.cancel("") // nobody will bring a result any more
 	for _, g := range []llm.Generator{s.LLM, s.Hedge} {
@@ -184,8 +186,7 @@ func (s *Session) speak(ctx context.Context, clauses <-chan clause, sounds chan<
 
 // play sends each frame to the caller when it is due, and notes in the conversation what was heard. Sound of an answer
 // that is no longer wanted ends here.
-func (s *Session) play(ctx context.Context, limits Limits, sounds <-chan sound) error {
-	p := &player{Session: s, pacer: audio.Pacer{Lead: cmp.Or(s.Settings.Lead, limits.Lead)}, phrase: -1, waits: -1}
+func (s *Session) play(ctx context.Context, p *player, sounds <-chan sound) error {
 	for {
 		var err error
 		late, due := p.late()

@@ -38,7 +38,12 @@ func (p *player) trace(t *turn, o outcome, report transport.TurnReport) {
 	if o.err != nil {
 		t.happened(time.Now(), trace.KindFault, o.err.Error())
 	}
-	if !p.Record {
+	switch {
+	case !p.Record:
+		t.tell(out, p.Trace)
+		return
+	case p.gone:
+		out.Sound = t.sound()
 		t.tell(out, p.Trace)
 		return
 	}
