@@ -41,6 +41,10 @@ type player struct {
 	gone bool    // The call has ended.
 }
 
+func newPlayer(s *Session, limits Limits) *player {
+	return &player{Session: s, pacer: audio.Pacer{Lead: cmp.Or(s.Settings.Lead, limits.Lead)}, phrase: -1, waits: -1}
+}
+
 // take does what comes next with an answer.
 func (p *player) take(ctx context.Context, snd sound) error {
 	switch {
@@ -299,7 +303,7 @@ func (p *player) finish(ctx context.Context, t *turn, o outcome) error {
 	}
 	defer p.history.forget(t.answer.ID) // what came to nothing, and nobody was told of
 	p.early = nil
-	report := transport.TurnReport{Response: t.answer.ID, Items: t.items, Transcript: t.transcript, Guesses: t.guesses()}
+	report := t.report()
 	if p.answering == t {
 		p.answering, p.whole = nil, t.ctx.Err() == nil
 		t.clock.Mark(budget.Done, time.Now())
@@ -344,7 +348,7 @@ func (p *player) leave() {
 		if !t.respond {
 			continue
 		}
-		report := transport.TurnReport{Response: t.answer.ID, Items: t.items, Transcript: t.transcript, Guesses: t.guesses()}
+		report := t.report()
 		if len(p.spoken) > 0 && p.response.ID == t.answer.ID {
 			report.Answer = p.settle(t)
 		}

@@ -11,13 +11,12 @@
 //
 // A clause or a sound may also be the beginning or the end of an answer, which so pass through every stage in their order. Only
 // the calls of tools (calls.go) go from think to play at once, so that a tool works while the words before it are spoken. Those that the
-// service runs itself (tools.go) begin there, and think waits for them.
+// service runs itself (tools.go) begin there, and think waits for them. Answers beside the conversation (aside.go) take none of this way.
 // Each item knows its turn. Nothing but cancellation goes the other way, as the cause of a turn's context, and the last hop
 // drops what is stale; so an interruption has nothing to flush. Every queue is bounded: whoever is ahead waits.
 package pipeline
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"sync/atomic"
@@ -102,12 +101,12 @@ func (s *Session) Run(ctx context.Context) error {
 	turns := make(chan *turn, 2*limits.Turns) // those that want no answer any more wait as well
 	clauses := make(chan clause, limits.Clauses)
 	sounds := make(chan sound, max(1, limits.Ahead/frameLength))
+	p := newPlayer(s, limits)
 
 	s.serve(ctx, s.Settings.Servers)
 	s.group.Go(func() error { defer close(turns); return s.listen(ctx, limits, turns) })
 	s.group.Go(func() error { defer close(clauses); return s.think(ctx, limits, turns, clauses) })
 	s.group.Go(func() error { defer close(sounds); return s.speak(ctx, clauses, sounds) })
-	p := &player{Session: s, pacer: audio.Pacer{Lead: cmp.Or(s.Settings.Lead, limits.Lead)}, phrase: -1, waits: -1}
 	s.group.Go(func() error { return s.play(ctx, p, sounds) })
 	s.group.Go(func() error { return s.follow(ctx) })
 	s.group.Go(func() error { return s.drain(ctx) })

@@ -38,20 +38,18 @@ func (p *player) trace(t *turn, o outcome, report transport.TurnReport) {
 	if o.err != nil {
 		t.happened(time.Now(), trace.KindFault, o.err.Error())
 	}
-	switch {
-	case !p.Record:
-		t.tell(out, p.Trace)
-		return
-	case p.gone:
-		out.Sound = t.sound()
-		t.tell(out, p.Trace)
-		return
-	}
-	p.group.Go(func() error { // nobody waits for the sound
-		out.Sound = t.sound()
+	tell := func() error {
+		if p.Record {
+			out.Sound = t.sound()
+		}
 		t.tell(out, p.Trace)
 		return nil
-	})
+	}
+	if p.Record && !p.gone {
+		p.group.Go(tell) // nobody waits for the sound
+		return
+	}
+	_ = tell()
 }
 
 // mostWritten is how many bytes of what was written are traced: lists show them, of which each turn has little else.

@@ -227,6 +227,11 @@ func (t *turn) guesses() transport.Guesses {
 	return transport.Guesses{Tries: s.tries, Stood: s.stood, Wasted: s.wasted}
 }
 
+// report returns what is told of a turn at its end, but for its answer and its times.
+func (t *turn) report() transport.TurnReport {
+	return transport.TurnReport{Response: t.answer.ID, Items: t.items, Transcript: t.transcript, Guesses: t.guesses()}
+}
+
 // status returns how a turn's answer ended, given how its generation did.
 func (t *turn) status(o outcome) outcome {
 	switch cause := context.Cause(t.ctx); {

@@ -67,6 +67,11 @@ func (s *Status) Calls() int {
 
 // Enter counts a call in, unless limit are held already or none is taken now: ErrFull, ErrLoading, ErrDraining.
 func (s *Status) Enter(limit int) error {
+	return s.take(&s.calls, limit)
+}
+
+// take counts one more of what there may be limit of.
+func (s *Status) take(count *int, limit int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -74,10 +79,10 @@ func (s *Status) Enter(limit int) error {
 		return ErrLoading
 	case s.state == Draining:
 		return ErrDraining
-	case s.calls >= limit:
+	case *count >= limit:
 		return ErrFull
 	}
-	s.calls++
+	*count++
 	return nil
 }
 
@@ -97,18 +102,7 @@ func (s *Status) Requests() int {
 
 // Begin counts a request in, with the errors of Enter.
 func (s *Status) Begin(limit int) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.state == Loading:
-		return ErrLoading
-	case s.state == Draining:
-		return ErrDraining
-	case s.requests >= limit:
-		return ErrFull
-	}
-	s.requests++
-	return nil
+	return s.take(&s.requests, limit)
 }
 
 // End counts a request out.
