@@ -36,6 +36,8 @@ var (
 	ErrIdle = errors.New("nothing has come from the caller for too long")
 	// ErrSilent says that the caller said nothing, though asked, for longer than the service waits.
 	ErrSilent = errors.New("the caller has said nothing for too long")
+	// ErrCannot says that a line has no means for what is asked of it.
+	ErrCannot = errors.New("the line cannot do that")
 	// ErrExpired says that the call reached the longest time that one may last.
 	ErrExpired = errors.New("the call has reached its longest time")
 )

@@ -1,0 +1,46 @@
+// Package phone holds calls that come by telephone, whichever wire brings them. A wire is a Line, which knows its envelopes; the rest is here,
+// the same for all of them: which route a call takes, the pace at which its answers leave, what the far side has in hand of them and has played,
+// keys, and the limits that a far side is held to.
+package phone
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"time"
+
+	"riposte/transport"
+)
+
+// Server holds the calls of all wires. Set the exported fields before the first call.
+type Server struct {
+	// Hold holds one call until it ends and says why it ended.
+	Hold func(ctx context.Context, c transport.Call, s transport.Settings) error
+	// Admit takes a place for a call, or says why there is none.
+	Admit func() (release func(), err error)
+	// Choose returns what a call begins with, by its route. The error says that there is no such route.
+	Choose func(Opening) (transport.Settings, error)
+	Limits Limits
+	Log    *slog.Logger
+}
+
+// Limits bounds what one far side may take. A zero field means its default.
+type Limits struct {
+	Message  int           // The longest message, in bytes. It defaults to 64 KiB.
+	Waiting  int           // Connections that have not said yet which call they bring. It defaults to 32.
+	Start    time.Duration // How long they may take to say so. It defaults to 5 s.
+	Idle     time.Duration // How long nothing at all may come from a far side. It defaults to 10 s: silence comes as sound.
+	Write    time.Duration // How long a far side may take to read what it is sent. It defaults to 5 s.
+	Lifetime time.Duration // How long a call may last. It defaults to 4 hours.
+}
+
+func (l Limits) withDefaults() Limits {
+	return Limits{
+		Message:  cmp.Or(l.Message, 64<<10),
+		Waiting:  cmp.Or(l.Waiting, 32),
+		Start:    cmp.Or(l.Start, 5*time.Second),
+		Idle:     cmp.Or(l.Idle, 10*time.Second),
+		Write:    cmp.Or(l.Write, 5*time.Second),
+		Lifetime: cmp.Or(l.Lifetime, 4*time.Hour),
+	}
+}
