@@ -91,13 +91,20 @@ func (l *listener) silence(d *transport.Detection) time.Duration {
 	}
 	var s endpoint.Signals
 	if l.ending != nil {
-		if h, ok := l.hearing.known(); ok {
+		if h, ok := l.hearing.known(); ok && (l.whole(h) || l.awaits()) {
 			s.Text = h.Text
 		}
 		l.ending.evidence.add(&s)
 		l.ending.add(&s)
 	}
 	return endpoint.ByEagerness(string(d.Eagerness)).Wait(s, &l.pauses) - l.ear.at(l.ear.trail)
+}
+
+// awaits reports whether the words that a hypothesis has not heard may still come. How a text ends says nothing of the turn's end where
+// they will not, since the recogniser has failed, or where they would come too late for an answer.
+func (l *listener) awaits() bool {
+	p := l.ending.pass
+	return !(p.over() && p.err != nil) && time.Now().Before(l.due(budget.LLM))
 }
 
 // puzzling is how long a silence behind a challenge may last until its words are known: after that it may have been a turn.

@@ -2,7 +2,10 @@ package pipeline
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"riposte/audio"
@@ -79,4 +82,40 @@ func TestLearnsPauses(t *testing.T) {
 			t.Errorf("the turn was over after %v, want a little more than the caller's pauses", took)
 		}
 	})
+}
+
+// What a recogniser heard before it failed, or hung, in the middle of what was said does not keep the turn open, although it is half a
+// sentence: the caller hears something within the budget, whatever the engines behind it do.
+func TestRecogniserDiesInTheMiddle(t *testing.T) {
+	for _, fault := range []string{"fails", "hangs"} {
+		for _, prosody := range []float32{0, 0.03, 0.5, 0.97} {
+			t.Run(fmt.Sprint(fault, " ", prosody), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					c := newCast()
+					c.prosody = prosody
+					l := newLine(t)
+					s := enforcing(l, c)
+					s.Turns, s.Settings.Detection.Silence = c, 0
+					done := make(chan error)
+					go func() { done <- s.Run(t.Context()) }()
+					time.AfterFunc(4*wordSpoken, func() { // "should I get a" was heard
+						c.mu.Lock()
+						defer c.mu.Unlock()
+						c.stt.fault, c.llm.fault, c.tts.fault = fault, fault, fault
+					})
+					end := c.tell(l, "should I get a dog or a cat", 14*time.Second)
+					close(l.hang)
+					if err := <-done; !errors.Is(err, transport.ErrHungUp) {
+						t.Fatal(err)
+					}
+					if at := firstHeard(l); at.IsZero() || at.Sub(end) > budget.DefaultPlan.Total() {
+						t.Errorf("something was heard after %v, want within %v", at.Sub(end), budget.DefaultPlan.Total())
+					}
+					if r := told[transport.TurnReport](l); len(r) != 1 || r[0].Report.Verdict != budget.Failed {
+						t.Errorf("the turn was %+v", r)
+					}
+				})
+			})
+		}
+	}
 }
