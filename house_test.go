@@ -54,6 +54,8 @@ var house = map[string][]string{
 	"budget/trace/metrics": {"budget", "budget/trace"},
 	"budget/trace/object":  {"budget", "budget/trace", "budget/trace/store"},
 
+	"audio/audiotest":  {"audio"},
+	"audio/dtmf":       {"audio"},
 	"audio/echo":       {"audio"},
 	"audio/lame":       {"audio"},
 	"audio/mel":        {},
