@@ -9,19 +9,50 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"time"
 )
 
 // readJSON reads a request's body into v.
 func (s *Server) readJSON(x *exchange, v any) error {
-	b, err := io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, s.Limits.Body))
+	b, err := io.ReadAll(s.body(x, s.Limits.Body))
 	if err != nil {
 		return unread(err, s.Limits.Body)
 	}
+	s.decoding.Lock()
+	defer s.decoding.Unlock()
 	return decodeJSON(b, v)
+}
+
+// body returns what a request brings, which may have so many bytes. They count as held until the request is answered.
+func (s *Server) body(x *exchange, most int64) io.Reader {
+	return &counted{s, x, http.MaxBytesReader(x.w, x.r.Body, most)}
+}
+
+// counted is a body whose bytes count.
+type counted struct {
+	s *Server
+	x *exchange
+	r io.Reader
+}
+
+// errHeld refuses a request where others hold as much as all may have.
+var errHeld = &Problem{Status: http.StatusTooManyRequests, Code: "too_many_requests", Retry: 2 * time.Second,
+	Message: "Other requests take the place that there is for what they send: ask again later. The setting rest.held says how much there is."}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.x.held += int64(n)
+	if c.s.held.Add(int64(n)) > c.s.Limits.Held {
+		return n, errHeld
+	}
+	return n, err
 }
 
 // unread says why a body could not be read.
 func unread(err error, most int64) error {
+	if p, ok := errors.AsType[*Problem](err); ok {
+		return p
+	}
 	if _, long := errors.AsType[*http.MaxBytesError](err); long {
 		return &Problem{Status: http.StatusRequestEntityTooLarge, Code: "request_too_large",
 			Message: fmt.Sprintf("The request is too long: it may have %d bytes here.", most)}

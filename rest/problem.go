@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -22,7 +23,7 @@ func (p *Problem) Error() string { return p.Message }
 
 // object returns the error in OpenAI's form.
 func (p *Problem) object() map[string]any {
-	o := map[string]any{"message": p.Message, "type": p.kind(), "param": nil, "code": nil}
+	o := map[string]any{"message": short(p.Message), "type": p.kind(), "param": nil, "code": nil}
 	if p.Param != "" {
 		o["param"] = p.Param
 	}
@@ -30,6 +31,17 @@ func (p *Problem) object() map[string]any {
 		o["code"] = p.Code
 	}
 	return o
+}
+
+// mostMessage is how long a message is, in bytes, which may repeat some of a request.
+const mostMessage = 2 << 10
+
+// short returns a message without its middle, if it is too long: what is to be done stands at its end.
+func short(message string) string {
+	if len(message) <= mostMessage {
+		return message
+	}
+	return strings.ToValidUTF8(message[:mostMessage/2], "") + " … " + strings.ToValidUTF8(message[len(message)-mostMessage/2:], "")
 }
 
 func (p *Problem) kind() string {

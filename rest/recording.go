@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"net/http"
+	"time"
 
 	"riposte/audio"
 	"riposte/audio/opus"
@@ -19,13 +20,10 @@ func (s *Server) recording(ctx context.Context, cores *budget.Executor, u upload
 	var sound audio.PCM
 	var err error
 	parts := func(yield func(struct{}) bool) {
-		sound, err = decoded(&partReader{ctx: ctx, r: bytes.NewReader(u.file), yield: func() bool { return yield(struct{}{}) }})
+		sound, err = decoded(&partReader{ctx: ctx, r: bytes.NewReader(u.file), yield: func() bool { return yield(struct{}{}) }}, s.Limits.Recording)
 	}
 	if e := inParts(ctx, cores, "rest.decode", parts); e != nil {
 		return nil, e
-	}
-	if err == nil && sound.Duration(audio.SpeechRate) > s.Limits.Recording {
-		err = audio.ErrTooLong
 	}
 	switch {
 	case err == nil:
@@ -43,50 +41,76 @@ func (s *Server) recording(ctx context.Context, cores *budget.Executor, u upload
 	return nil, wrong("file", "The file cannot be read: %v.", err)
 }
 
-// decoded reads a file of any kind that is known.
-func decoded(r *partReader) (audio.PCM, error) {
+// decoded reads a file of any kind that is known, as far as it is not longer than a time.
+func decoded(r *partReader, longest time.Duration) (audio.PCM, error) {
 	head := make([]byte, 4)
 	n, _ := io.ReadFull(r.r, head)
 	if _, err := r.r.Seek(0, io.SeekStart); err != nil {
 		return nil, err
 	}
+	h := &hearing{r: r, most: audio.Samples(longest, audio.SpeechRate)}
+	defer h.close()
+	var err error
 	if string(head[:n]) == "OggS" {
-		return decodedOgg(r)
+		err = opus.Stream(r, audio.SpeechRate, func(p audio.PCM) error { return h.add(p, audio.SpeechRate) })
+	} else {
+		err = audio.Stream(r, h.add)
 	}
-	sound, rate, err := audio.Decode(r, "file")
-	if err != nil || rate == audio.SpeechRate {
-		return sound, err
-	}
-	change, err := audio.OpenResampler(rate, audio.SpeechRate)
-	if err != nil {
-		return nil, err
-	}
-	defer change.Close()
-	out := make(audio.PCM, 0, len(sound)*audio.SpeechRate/rate+1)
-	for from := 0; from < len(sound); from += rate { // a second takes some milliseconds
-		out = append(out, change.Write(sound[from:min(len(sound), from+rate)])...)
-		if !r.yield() {
-			return nil, context.Cause(r.ctx)
-		}
-	}
-	return append(out, change.Flush()...), nil
-}
-
-// decodedOgg reads a file of Opus. One that is cut is shorter, as one of MP3 is.
-func decodedOgg(r *partReader) (sound audio.PCM, err error) {
-	err = opus.Stream(r, audio.SpeechRate, func(p audio.PCM) error {
-		if sound = append(sound, p...); sound.Duration(audio.SpeechRate) > audio.MaxFileDuration {
-			return audio.ErrTooLong
-		}
-		return nil
-	})
 	switch {
 	case errors.Is(err, opus.ErrOgg):
-		err = fmt.Errorf("%w: %w", audio.ErrFormat, err)
-	case errors.Is(err, io.ErrUnexpectedEOF) && len(sound) > 0 && r.ctx.Err() == nil:
-		err = nil
+		return nil, fmt.Errorf("%w: %w", audio.ErrFormat, err)
+	case errors.Is(err, io.ErrUnexpectedEOF) && len(h.sound) > 0 && r.ctx.Err() == nil: // one of Opus that is cut is shorter, as one of MP3 is
+	case err != nil:
+		return nil, err
 	}
-	return sound, err
+	return h.sound, h.end()
+}
+
+// hearing keeps sound at the rate that recognisers hear, as it is decoded: a small file can hold hours of it, at many times that rate.
+type hearing struct {
+	r      *partReader
+	most   int // Samples.
+	change *audio.Resampler
+	sound  audio.PCM
+	apart  int // How many samples came since others could last go ahead.
+}
+
+// add takes in what comes next.
+func (h *hearing) add(p audio.PCM, rate int) (err error) {
+	if h.change == nil {
+		if h.change, err = audio.OpenResampler(rate, audio.SpeechRate); err != nil {
+			return err
+		}
+	}
+	if h.apart += len(p); h.apart >= rate { // a second takes some milliseconds
+		h.apart = 0
+		if !h.r.yield() {
+			return context.Cause(h.r.ctx)
+		}
+	}
+	return h.keep(h.change.Write(p))
+}
+
+// end takes in what is left.
+func (h *hearing) end() error {
+	if h.change == nil {
+		return nil
+	}
+	return h.keep(h.change.Flush())
+}
+
+func (h *hearing) keep(p audio.PCM) error {
+	if len(h.sound)+len(p) > h.most {
+		return audio.ErrTooLong
+	}
+	h.sound = append(h.sound, p...)
+	return nil
+}
+
+func (h *hearing) close() {
+	if h.change != nil {
+		h.change.Close()
+	}
 }
 
 // partReader reads, and lets others go ahead between parts.

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"riposte/budget"
@@ -34,6 +36,9 @@ type Server struct {
 	Created  time.Time // When the models are said to have been made.
 	Version  string
 	Log      *slog.Logger
+
+	held     atomic.Int64 // Bytes of what requests have sent.
+	decoding sync.Mutex   // One at a time: JSON of many small things takes a hundred times its length in memory.
 }
 
 // Engines are what does the work.
@@ -65,6 +70,7 @@ type Limits struct {
 	Recording time.Duration // How long it may sound. It defaults to an hour.
 	Sending   time.Duration // How long it may take to come. It defaults to a minute.
 	Speech    int           // The longest text that is spoken, in characters. It defaults to 4096, as OpenAI's.
+	Held      int64         // How many bytes requests may have sent, all together, that are being read or answered. It defaults to 256 MiB.
 	Slow      time.Duration // How long a client may take to read what it is sent. It defaults to 10 s.
 	Time      time.Duration // How long a request may take altogether. It defaults to 10 minutes, which OpenAI's clients wait for.
 }
@@ -76,6 +82,7 @@ func (l Limits) withDefaults() Limits {
 		Recording: cmp.Or(l.Recording, time.Hour),
 		Sending:   cmp.Or(l.Sending, time.Minute),
 		Speech:    cmp.Or(l.Speech, 4096),
+		Held:      cmp.Or(l.Held, 256<<20),
 		Slow:      cmp.Or(l.Slow, 10*time.Second),
 		Time:      cmp.Or(l.Time, 10*time.Minute),
 	}
@@ -135,6 +142,7 @@ type exchange struct {
 	slow   time.Duration
 	route  string // That the address names.
 	begun  bool   // Something of the answer was sent.
+	held   int64  // Bytes of what it has sent.
 	stream bool   // What is sent are events.
 }
 
@@ -148,6 +156,7 @@ func (s *Server) at(method string, answer func(*exchange) error) http.HandlerFun
 		ctx, cancel := context.WithTimeoutCause(r.Context(), s.Limits.Time, errTime)
 		defer cancel()
 		x := &exchange{w: w, r: r, ctx: ctx, conn: http.NewResponseController(w), slow: s.Limits.Slow, route: route}
+		defer func() { s.held.Add(-x.held) }()
 		err := error(&Problem{Status: http.StatusMethodNotAllowed, Code: "method_not_supported",
 			Message: r.Method + " is not what " + r.URL.Path + " answers: send " + method + "."})
 		if method == "" || method == r.Method {
@@ -167,7 +176,7 @@ func (s *Server) at(method string, answer func(*exchange) error) http.HandlerFun
 // fail answers with an error. What is under way already ends with it where the client can tell it from an answer, and is cut off elsewhere.
 func (s *Server) fail(x *exchange, err error) {
 	p := problemOf(err)
-	if x.r.Context().Err() != nil {
+	if _, told := errors.AsType[*Problem](err); !told && x.r.Context().Err() != nil { // which also ends when a request takes too long to come
 		p = errLeft
 	}
 	if p.Status == http.StatusInternalServerError {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"mime/multipart"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -222,6 +223,32 @@ func TestRecordingInParts(t *testing.T) {
 	})
 	if !errors.Is(err, gone) || parts != 3 {
 		t.Errorf("it went on for %d parts: %v", parts, err)
+	}
+}
+
+// A small file may hold hours of silence at a high rate: no more of it is unpacked than may be heard.
+func TestRecordingUnpacked(t *testing.T) {
+	var file bytes.Buffer
+	flac, err := audio.OpenFLAC(&file, 192000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 60 {
+		if err := flac.Write(make(audio.PCM, 192000)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := flac.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s := server(Engines{STT: writing()})
+	s.Limits.Recording = 2 * time.Second
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	refused(t, send(t, s, transcriptions, file.Bytes()), 413, "audio_too_long", "file")
+	runtime.ReadMemStats(&after)
+	if mb := (after.TotalAlloc - before.TotalAlloc) >> 20; mb > 16 {
+		t.Errorf("of a file of %d KiB %d MiB were made", file.Len()>>10, mb)
 	}
 }
 

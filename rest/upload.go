@@ -30,12 +30,12 @@ func (s *Server) readUpload(x *exchange) (u upload, err error) {
 			Message: "A recording comes in a form: send multipart/form-data with the fields file and model."}
 	}
 	_ = x.conn.SetReadDeadline(time.Now().Add(s.Limits.Sending)) // a recording may take longer than other requests
-	body := http.MaxBytesReader(x.w, x.r.Body, s.Limits.Upload+mostForm)
+	body := s.body(x, s.Limits.Upload+mostForm)
 	u, err = parseUpload(body, params["boundary"], s.Limits.Upload)
 	if err == nil {
 		_, err = io.Copy(io.Discard, body) // only behind the end of a request it is noticed when its client leaves
 	}
-	if _, ok := errors.AsType[*Problem](err); err != nil && !ok {
+	if err != nil {
 		err = unread(err, s.Limits.Upload)
 	}
 	return u, err

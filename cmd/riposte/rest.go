@@ -23,6 +23,7 @@ type restSettings struct {
 	Recording time.Duration `default:"1h" help:"How long it may sound: at most an hour." group:"rest"`
 	Sending   time.Duration `default:"1m" help:"How long a client may take to send it." group:"rest"`
 	Speech    int           `default:"4096" help:"Longest text that is spoken, in characters." group:"rest"`
+	Held      int64         `default:"268435456" help:"Bytes that requests may have sent, all together, which are being read or answered: more are refused with 429." group:"rest"`
 	Slow      time.Duration `default:"10s" help:"How long a client may take to read what it is sent." group:"rest"`
 	Time      time.Duration `default:"10m" help:"Longest time of a request." group:"rest"`
 }
@@ -44,6 +45,7 @@ func (s *restSettings) validate() error {
 	check(s.Recording > 0 && s.Recording <= time.Hour, "rest-recording is %v: it must be more than 0 and at most 1h", s.Recording)
 	check(s.Sending >= time.Second, "rest-sending is %v: it must be at least 1s", s.Sending)
 	check(s.Speech > 0, "rest-speech is %d: it must be at least 1", s.Speech)
+	check(s.Held >= max(s.Body, s.Upload), "rest-held is %d: it must be at least rest-body and rest-upload", s.Held)
 	check(s.Slow >= time.Second, "rest-slow is %v: it must be at least 1s", s.Slow)
 	check(s.Time >= time.Second, "rest-time is %v: it must be at least 1s", s.Time)
 	return errors.Join(errs...)
@@ -52,7 +54,7 @@ func (s *restSettings) validate() error {
 // limits returns what one request may take.
 func (s *restSettings) limits() rest.Limits {
 	return rest.Limits{
-		Body: s.Body, Upload: s.Upload, Recording: s.Recording, Sending: s.Sending, Speech: s.Speech, Slow: s.Slow, Time: s.Time,
+		Body: s.Body, Upload: s.Upload, Recording: s.Recording, Sending: s.Sending, Speech: s.Speech, Held: s.Held, Slow: s.Slow, Time: s.Time,
 	}
 }
 
