@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -111,7 +112,7 @@ func TestRecogniserDiesInTheMiddle(t *testing.T) {
 					if at := firstHeard(l); at.IsZero() || at.Sub(end) > budget.DefaultPlan.Total() {
 						t.Errorf("something was heard after %v, want within %v", at.Sub(end), budget.DefaultPlan.Total())
 					}
-					if r := told[transport.TurnReport](l); len(r) != 1 || r[0].Report.Verdict != budget.Failed {
+					if r := told[transport.TurnReport](l); len(r) != 1 || r[0].Report.Verdict != budget.Failed || !strings.HasSuffix(r[0].Answer, s.Apology) {
 						t.Errorf("the turn was %+v", r)
 					}
 				})

@@ -48,8 +48,9 @@ type entry struct {
 type span struct {
 	item  string // That it is part of.
 	text  string
-	sound time.Duration
+	sound time.Duration // That was sent.
 	pause time.Duration // How much of that, at its end, is the silence between two sentences.
+	lasts time.Duration // How long its sound would have been in all, where not all of it was sent; 0 elsewhere.
 	words []word
 	ours  bool // It is an opener or an apology, and not the model's.
 }
@@ -329,13 +330,11 @@ func (h *history) find(id string) *entry {
 func heardText(spoken []span, heard time.Duration) string {
 	var b strings.Builder
 	for _, s := range spoken {
-		said := s.saidBy(heard)
-		// Of a clause that was cut off, all that there is of its sound may have been heard.
-		if heard < s.sound-s.pause || len(s.words) > 0 && strings.TrimSpace(s.text[len(said):]) != "" {
-			b.WriteString(said)
-			break
+		said := s.saidBy(min(heard, s.sound))
+		if b.Len() > 0 && !strings.HasSuffix(b.String(), " ") && !strings.HasPrefix(said, " ") {
+			b.WriteString(" ") // the clause before broke off
 		}
-		b.WriteString(s.text)
+		b.WriteString(said)
 		if heard -= s.sound; heard < 0 {
 			break
 		}
@@ -343,10 +342,14 @@ func heardText(spoken []span, heard time.Duration) string {
 	return strings.TrimSpace(b.String())
 }
 
-// saidBy returns the part of the text that had been said after a length of the clause's sound.
+// saidBy returns the part of the text that had been said after a length of the sound that was sent.
 func (s span) saidBy(heard time.Duration) string {
 	if len(s.words) == 0 {
-		return firstWords(s.text, float64(heard)/float64(s.sound-s.pause))
+		length := max(s.sound, s.lasts) - s.pause
+		if heard >= length {
+			return s.text
+		}
+		return firstWords(s.text, float64(heard)/float64(length))
 	}
 	const rounding = 5 * time.Millisecond // by the resampler, of where a word ends
 	end := 0
@@ -355,7 +358,18 @@ func (s span) saidBy(heard time.Duration) string {
 			end = max(end, w.end)
 		}
 	}
-	return s.text[:min(end, len(s.text))]
+	end = min(end, len(s.text))
+	if heard >= s.sound-s.pause && strings.TrimSpace(s.text[end:]) == "" {
+		return s.text
+	}
+	return s.text[:end]
+}
+
+// guess says how long the sound of a clause would have been that was cut off, unless that is known.
+func (s *span) guess() {
+	if s.lasts == 0 {
+		s.lasts = max(s.sound, time.Duration(len(s.text))*letterLasts)
+	}
 }
 
 // firstWords returns the words of text that end within the given share of its letters.

@@ -84,7 +84,7 @@ func (m *mouth) say(c clause) {
 			err = cause
 		}
 		if err != nil {
-			m.fail(t, fmt.Errorf("voice: %w", err))
+			m.fail(c, fmt.Errorf("voice: %w", err))
 			return
 		}
 		t.clock.Mark(budget.FirstAudio, time.Now())
@@ -102,10 +102,10 @@ func (m *mouth) say(c clause) {
 	_ = m.send(&c, nil, true)
 }
 
-// fail ends the answer behind what has been said of it, which is heard to its end.
-func (m *mouth) fail(t *turn, why error) {
+// fail ends the answer behind what has been said of it and of the clause c, which is heard to its end.
+func (m *mouth) fail(c clause, why error) {
 	m.failed = true
-	_ = put(t.ctx, m.sounds, sound{clause: clause{turn: t, fault: why}}) // fails only when the answer is no longer wanted
+	_ = put(c.turn.ctx, m.sounds, sound{clause: clause{turn: c.turn, fault: why, broke: c.text == ""}}) // fails only when the answer is no longer wanted
 }
 
 // place notes where a word of the clause lies in its sound.

@@ -135,8 +135,9 @@ func (p *player) say(ctx context.Context, t *turn, text string) error {
 		words = append(words, word{len(before) + w.End, audio.Duration(w.Heard, phrase.Rate)})
 	}
 	text = before + text + " "
+	lasts := audio.Duration(len(pcm), t.settings.Rate)
 	for frame := range slices.Chunk(pcm, audio.Samples(frameLength, t.settings.Rate)) {
-		if err := p.sound(ctx, sound{clause: clause{turn: t, text: text, ready: true, ours: true}, pcm: frame, words: words}); err != nil {
+		if err := p.sound(ctx, sound{clause: clause{turn: t, text: text, lasts: lasts, ready: true, ours: true}, pcm: frame, words: words}); err != nil {
 			return err
 		}
 		text, words = "", nil

@@ -88,3 +88,43 @@ func TestHeardOfAnOpener(t *testing.T) {
 		})
 	}
 }
+
+// A voice that breaks off in the middle of a clause is followed by the whole of the apology: what is told of the answer holds the words that had
+// sounded by then, and all of the apology, whether the voice says where its words lie or not.
+func TestHeardOfAnApology(t *testing.T) {
+	for _, test := range []struct {
+		places bool
+		clause string // Of which three words are spoken.
+		want   string
+	}{
+		{true, "It is noon as far as I can see.", "It is noon Sorry, please say that again."},
+		{false, "It is noon as far as I can see.", "It is noon Sorry, please say that again."},
+		{false, "It is noon.", "It is Sorry, please say that again."},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newCast()
+			c.says, c.places = test.clause, test.places
+			l := newLine(t)
+			s := enforcing(l, c)
+			s.TTS = tts.SynthesizerFunc{Hz: rate, Fn: func(ctx context.Context, text string, o tts.Options) iter.Seq2[audio.PCM, error] {
+				return func(yield func(audio.PCM, error) bool) {
+					n := 0
+					for pcm, err := range c.speak(ctx, text, o) {
+						if n++; n > 3 || !yield(pcm, err) {
+							break
+						}
+					}
+					yield(nil, errBroken)
+				}
+			}}
+			done := make(chan error)
+			go func() { done <- s.Run(t.Context()) }()
+			c.tell(l, "what time is it", 6*time.Second)
+			close(l.hang)
+			<-done
+			if r := told[transport.TurnReport](l); len(r) != 1 || r[0].Answer != test.want {
+				t.Errorf("%q, places known: %v: %+v, want %q", test.clause, test.places, r, test.want)
+			}
+		})
+	}
+}

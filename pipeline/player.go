@@ -58,6 +58,10 @@ func (p *player) take(ctx context.Context, snd sound) error {
 		}
 		return p.begin(ctx, snd.turn)
 	case snd.fault != nil:
+		if n := len(p.spoken); snd.broke && n > 0 {
+			p.spoken[n-1].guess()
+			p.spoken[n-1].lasts += frameLength // its last word is missing at least
+		}
 		if err := p.say(ctx, snd.turn, p.Apology); err != nil {
 			return err
 		}
@@ -173,7 +177,7 @@ func (p *player) sound(ctx context.Context, snd sound) error {
 		}
 		p.aloud.say(snd.text)
 		p.text.WriteString(snd.text)
-		p.spoken = append(p.spoken, span{item: p.response.Item, text: snd.text, ours: snd.ours})
+		p.spoken = append(p.spoken, span{item: p.response.Item, text: snd.text, lasts: snd.lasts, ours: snd.ours})
 		if err := p.Call.Send(ctx, transport.Words{Response: p.response, Text: snd.text}); err != nil {
 			return err
 		}
@@ -456,9 +460,7 @@ func (p *player) hear(t *turn) {
 // heard.
 func (p *player) cutOff(t *turn, now time.Time) time.Duration {
 	if n := len(p.spoken); n > 0 && p.spoken[n-1].pause == 0 && !p.whole {
-		// How long the sound of the last clause would have been nobody knows.
-		last := &p.spoken[n-1]
-		last.sound = max(last.sound, time.Duration(len(last.text))*letterLasts)
+		p.spoken[n-1].guess()
 	}
 	p.Queues.Lead.Discard(int64(p.pacer.Queued(now)))
 	heard := max(0, p.pacer.Cut(now)-p.before)

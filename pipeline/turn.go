@@ -119,12 +119,14 @@ type clause struct {
 	turn  *turn
 	begin bool
 	text  string
-	item  string   // That text is part of; empty for the newest one.
-	voice *voicing // The sound of text, if that has been begun; nil otherwise.
-	pause bool     // There is no text, only the silence behind the one before.
-	fault error    // Why there is no sound of it, and will be none of what follows.
-	ready bool     // It was spoken before there was a turn: an opener or an apology.
-	ours  bool     // It is one of these, however it was spoken: not the model's.
+	item  string        // That text is part of; empty for the newest one.
+	voice *voicing      // The sound of text, if that has been begun; nil otherwise.
+	pause bool          // There is no text, only the silence behind the one before.
+	lasts time.Duration // How long the sound of text is in all, where that is known; 0 elsewhere.
+	fault error         // Why there is no sound of it, and will be none of what follows.
+	broke bool          // That came in the middle of its sound.
+	ready bool          // It was spoken before there was a turn: an opener or an apology.
+	ours  bool          // It is one of these, however it was spoken: not the model's.
 	done  *outcome
 }
 
