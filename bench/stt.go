@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"riposte/audio"
+	"riposte/audio/room"
 	"riposte/budget"
 	"riposte/stt"
 	"riposte/stt/wer"
@@ -21,6 +22,10 @@ type STT struct {
 	Clips   []Clip         // Those without a language have no speech in them, those without a transcript count for times alone.
 	Streams int            // Clips heard at the same time. It defaults to 1.
 	Each    func(n int, c Clip, h STTHearing)
+
+	// Telephone lets each clip that somebody wrote down, and whose sound is wider than a telephone's, be heard by telephone as well: once by
+	// each law.
+	Telephone bool
 }
 
 // STTHearing is what became of one clip.
@@ -58,7 +63,17 @@ type STTResult struct {
 	Contradicted  float64            `json:"stable_contradicted"` // Share of the words marked as stable.
 	Revised       float64            `json:"revised_per_word"`    // Words taken back, for each word of the transcripts.
 
+	*TelephoneWER // Where it was asked for.
+
 	About
+}
+
+// TelephoneWER compares what is heard by telephone with the same clips as they are.
+type TelephoneWER struct {
+	Wide      float64              `json:"wer_wide"` // As they are.
+	Telephone float64              `json:"wer_telephone"`
+	ByLaw     map[room.Law]float64 `json:"wer_by_law"` // The same for each law.
+	Failed    int                  `json:"failed_telephone"`
 }
 
 // Run hears all clips. A clip that fails is counted; the error is that of ctx.
@@ -72,29 +87,19 @@ func (b *STT) Run(ctx context.Context) (STTResult, error) {
 			all[i] = b.live(ctx, c)
 			cpu += processTime() - before
 			b.offline(ctx, c, &all[i])
-			b.tell(i, all[i])
+			b.tell(i, c, all[i])
 		}
 	} else {
 		before := processTime()
-		next := make(chan int)
-		var streams sync.WaitGroup
-		for range r.Streams {
-			streams.Go(func() {
-				for i := range next {
-					all[i] = b.live(ctx, b.Clips[i])
-				}
-			})
-		}
-		for i := range b.Clips {
-			next <- i
-		}
-		close(next)
-		streams.Wait()
+		b.spread(ctx, b.Clips, all)
 		cpu = processTime() - before
 		for i, c := range b.Clips {
 			b.offline(ctx, c, &all[i])
-			b.tell(i, all[i])
+			b.tell(i, c, all[i])
 		}
+	}
+	if b.Telephone {
+		r.TelephoneWER = b.telephone(ctx, all)
 	}
 	if ctx.Err() != nil {
 		return r, context.Cause(ctx)
@@ -104,9 +109,27 @@ func (b *STT) Run(ctx context.Context) (STTResult, error) {
 	return r, nil
 }
 
-func (b *STT) tell(n int, h STTHearing) {
+// spread hears clips live, as many at once as there are streams.
+func (b *STT) spread(ctx context.Context, clips []Clip, all []STTHearing) {
+	next := make(chan int)
+	var streams sync.WaitGroup
+	for range max(1, b.Streams) {
+		streams.Go(func() {
+			for i := range next {
+				all[i] = b.live(ctx, clips[i])
+			}
+		})
+	}
+	for i := range clips {
+		next <- i
+	}
+	close(next)
+	streams.Wait()
+}
+
+func (b *STT) tell(n int, c Clip, h STTHearing) {
 	if b.Each != nil {
-		b.Each(n, b.Clips[n], h)
+		b.Each(n, c, h)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"riposte/audio"
+	"riposte/audio/room"
 	"riposte/budget"
 	"riposte/stt"
 )
@@ -110,6 +111,27 @@ func TestSTT(t *testing.T) {
 		// Of each clip, 4 hypotheses in 2 s, a first word that changes and changes back, one of three stable words wrong.
 		if r.Hypotheses != 2 || math.Abs(r.Contradicted-1./3) > 1e-9 || math.Abs(r.Revised-3./4) > 1e-9 {
 			t.Errorf("hypotheses: %+v", r)
+		}
+	})
+}
+
+func TestSTTByTelephone(t *testing.T) {
+	all := clips(t, 3)
+	all[1].Transcript = ""
+	synctest.Test(t, func(t *testing.T) {
+		told := 0
+		b := &STT{Live: &scribe{say: "hello there odd friend"}, Offline: &scribe{say: "hello there old friend"}, Clips: all, Telephone: true,
+			Each: func(n int, c Clip, h STTHearing) { told++ }}
+		r, err := b.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w := r.TelephoneWER; w == nil || w.Wide != 0.25 || w.Telephone != 0.25 || w.ByLaw[room.MuLaw] != 0.25 || w.ByLaw[room.ALaw] != 0.25 || told != 3+2*2 {
+			t.Errorf("%+v, %d told", r.TelephoneWER, told)
+		}
+		b.Telephone = false
+		if r, err = b.Run(t.Context()); err != nil || r.TelephoneWER != nil {
+			t.Errorf("not asked for: %+v, %v", r.TelephoneWER, err)
 		}
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"riposte/audio/room"
 	"riposte/bench"
 	"riposte/budget"
 	"riposte/stt/whisper"
@@ -19,12 +20,13 @@ import (
 
 // benchSTTCmd measures the recogniser.
 type benchSTTCmd struct {
-	Corpus   string   `required:"" placeholder:"DIR" help:"Folder with manifest.tsv and the clips that it names."`
-	Streams  int      `default:"1" placeholder:"N" help:"Clips heard at the same time."`
-	Language string   `default:"en" help:"Language of the clips to hear; those without speech are heard as well."`
-	Kinds    []string `placeholder:"KIND" help:"Hear clips of these kinds alone."`
-	Limit    int      `placeholder:"N" help:"Hear no more than N clips, taken evenly from all."`
-	JSON     bool     `name:"json" help:"Print one JSON object instead of a table."`
+	Corpus    string   `required:"" placeholder:"DIR" help:"Folder with manifest.tsv and the clips that it names."`
+	Streams   int      `default:"1" placeholder:"N" help:"Clips heard at the same time."`
+	Language  string   `default:"en" help:"Language of the clips to hear; those without speech are heard as well."`
+	Kinds     []string `placeholder:"KIND" help:"Hear clips of these kinds alone."`
+	Telephone bool     `help:"Hear clips of wide-band sound as they come by telephone as well: 300 to 3,400 Hz, by mu-law and by A-law."`
+	Limit     int      `placeholder:"N" help:"Hear no more than N clips, taken evenly from all."`
+	JSON      bool     `name:"json" help:"Print one JSON object instead of a table."`
 
 	settings // Of the recogniser.
 }
@@ -52,7 +54,7 @@ func (c *benchSTTCmd) Run(ctx context.Context, k *kong.Context) error {
 		return err
 	}
 	defer offline.Close()
-	b := bench.STT{Live: live, Offline: offline, Clips: clips, Streams: c.Streams, Each: func(n int, clip bench.Clip, h bench.STTHearing) {
+	b := bench.STT{Live: live, Offline: offline, Clips: clips, Streams: c.Streams, Telephone: c.Telephone, Each: func(n int, clip bench.Clip, h bench.STTHearing) {
 		if h.Err != nil {
 			fmt.Fprintf(os.Stderr, "%d/%d %s: %v\n", n+1, len(clips), filepath.Base(clip.File), h.Err)
 			return
@@ -111,6 +113,9 @@ func showSTT(out io.Writer, r bench.STTResult) error {
 	fmt.Fprintf(out, "\n%d clips, %d at once, %d failed; a closing pass takes %.2f of an offline one\n", r.Clips, r.Streams, r.Failed, r.CloseRatio)
 	fmt.Fprintf(out, "word error rate %.1f %%, offline %.1f %%", 100*r.WER, 100*r.WEROffline)
 	showKinds(out, r.WERByKind)
+	if t := r.TelephoneWER; t != nil {
+		fmt.Fprintf(out, "\nby telephone %.1f %% (mu-law %.1f, A-law %.1f), %d failed; the same clips as they are %.1f %%", 100*t.Telephone, 100*t.ByLaw[room.MuLaw], 100*t.ByLaw[room.ALaw], t.Failed, 100*t.Wide)
+	}
 	fmt.Fprintf(out, "\n%d words without speech, %d loops; %.1f hypotheses a second, %.1f %% of the stable words contradicted, %.2f words revised a word; real time factor %.2f\n",
 		r.NospeechWords, r.Loops, r.Hypotheses, 100*r.Contradicted, r.Revised, r.RTF)
 	_, err := fmt.Fprintf(out, "%v\n", r.Machine)
