@@ -50,7 +50,7 @@ func (s *Server) call(ctx context.Context, name string, arguments json.RawMessag
 	session, why := s.session, s.why
 	s.mu.Unlock()
 	if session == nil {
-		return "", tool.Errorf(tool.Unavailable, "The tool cannot be reached: %.200s", why.Error())
+		return "", tool.Errorf(tool.Unavailable, "The tool cannot be reached: %.200s", plain(why).Error())
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

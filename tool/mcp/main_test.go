@@ -22,6 +22,12 @@ func TestMain(m *testing.M) {
 		goleak.VerifyTestMain(m)
 	case "mute": // reads nothing and says nothing
 		time.Sleep(time.Hour)
+	case "broken": // finds out that it cannot work
+		for i := range 40 {
+			fmt.Fprintf(os.Stderr, "step %d\n\n", i)
+		}
+		fmt.Fprint(os.Stderr, "\x1b[31mno such folder\x1b[0m: /srv/manuals", strings.Repeat("!", 4000))
+		os.Exit(3)
 	case "deaf": // is begun, and then takes no end of its input for one
 		serve()
 		time.Sleep(time.Hour)
@@ -70,7 +76,11 @@ func clerk() *sdk.Server {
 	}
 	plain("pid", func(context.Context) *sdk.CallToolResult { return says(fmt.Sprint(os.Getpid())) })
 	plain("environment", func(context.Context) *sdk.CallToolResult { return says(strings.Join(os.Environ(), "\n")) })
-	plain("die", func(context.Context) *sdk.CallToolResult { os.Exit(3); return nil })
+	plain("die", func(context.Context) *sdk.CallToolResult {
+		fmt.Fprintln(os.Stderr, "the secret of my death")
+		os.Exit(3)
+		return nil
+	})
 	plain("mixed", func(context.Context) *sdk.CallToolResult {
 		return &sdk.CallToolResult{Content: []sdk.Content{
 			&sdk.TextContent{Text: "a"}, &sdk.ImageContent{MIMEType: "image/png", Data: make([]byte, 9)}, &sdk.ResourceLink{URI: "file:///b"},

@@ -220,6 +220,34 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
+// Where a child cannot work, or dies, whoever runs the service reads the last that it wrote; the model does not.
+func TestLastWords(t *testing.T) {
+	var log notes
+	s := child(&log, "broken")
+	s.Label = "broken"
+	t.Cleanup(s.Close)
+	err := s.Open(t.Context())
+	if err == nil {
+		t.Fatal("it was opened")
+	}
+	for _, want := range []string{`"step 39", "[31mno such folder[0m: /srv/manuals!!!`, "cut off"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s in it", err, want)
+		}
+	}
+	if text := err.Error(); len(text) > 2000 || strings.Contains(text, "step 35") {
+		t.Errorf("all that is told: %v", err)
+	}
+
+	s = child(&log, "serve")
+	open(t, s)
+	got := says(s, t.Context(), "die", `{}`)
+	until(t, "it is known why it died", func() bool { return strings.Contains(log.String(), `its error output is \"the secret of my death\"`) })
+	if again := says(s, t.Context(), "pid", `{}`); strings.Contains(got+again, "secret") {
+		t.Errorf("the model reads %q, then %q", got, again)
+	}
+}
+
 // Only what was asked for is taken.
 func TestOnly(t *testing.T) {
 	s := child(io.Discard, "serve")

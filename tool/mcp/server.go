@@ -129,9 +129,9 @@ func (s *Server) keep(first chan<- error) {
 
 // hold dials once and follows the server until the connection ends. It says why that is, and whether there was one.
 func (s *Server) hold(opened func(error)) (dialled bool, why error) {
-	session, leave, err := s.dial()
+	session, leave, told, err := s.dial()
 	if err == nil {
-		if err = s.list(session); err != nil {
+		if err = told(s.list(session)); err != nil {
 			leave(session)
 		}
 	}
@@ -161,6 +161,7 @@ func (s *Server) hold(opened func(error)) (dialled bool, why error) {
 		case <-s.ctx.Done():
 			err = context.Cause(s.ctx)
 		}
+		err = told(err)
 		s.is(nil, err)
 		return true, err
 	}
@@ -176,8 +177,8 @@ func (s *Server) is(session *sdk.ClientSession, why error) {
 	s.session, s.why, s.late = session, why, 0
 }
 
-// dial makes a connection. leave ends it.
-func (s *Server) dial() (_ *sdk.ClientSession, leave func(*sdk.ClientSession), err error) {
+// dial makes a connection. leave ends it, and told puts to an error of it what the server has told about that.
+func (s *Server) dial() (_ *sdk.ClientSession, leave func(*sdk.ClientSession), told func(error) error, err error) {
 	client := sdk.NewClient(&sdk.Implementation{Name: "riposte", Version: cmp.Or(s.Version, "development")}, &sdk.ClientOptions{
 		Capabilities: &sdk.ClientCapabilities{}, // it knows no folders and asks no model
 		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {
@@ -189,11 +190,17 @@ func (s *Server) dial() (_ *sdk.ClientSession, leave func(*sdk.ClientSession), e
 		KeepAlive: 15 * time.Second, KeepAliveFailureThreshold: 2,
 	})
 	var by sdk.Transport
-	kill := func() {}
+	kill, told := func() {}, func(err error) error { return err }
 	if len(s.Command) > 0 {
-		child := s.child()
+		child, said := s.child()
 		by = &sdk.CommandTransport{Command: child, TerminateDuration: time.Second}
 		kill = func() { end(child) }
+		told = func(err error) error {
+			if err == nil || child.Process == nil {
+				return err // it was not begun
+			}
+			return &loss{err, said}
+		}
 	} else {
 		by = &sdk.StreamableClientTransport{
 			Endpoint: s.URL, MaxRetries: 2, MaxEventSize: mostMessage,
@@ -208,7 +215,7 @@ func (s *Server) dial() (_ *sdk.ClientSession, leave func(*sdk.ClientSession), e
 			err = fmt.Errorf("it said nothing that makes sense for %v: %w", s.Patience, err)
 		}
 		kill()
-		return nil, nil, err
+		return nil, nil, nil, told(err)
 	}
 	return session, func(session *sdk.ClientSession) {
 		gone := make(chan struct{})
@@ -218,7 +225,7 @@ func (s *Server) dial() (_ *sdk.ClientSession, leave func(*sdk.ClientSession), e
 		case <-time.After(5 * time.Second): // it takes part in nothing any more
 		}
 		kill()
-	}, nil
+	}, told, nil
 }
 
 // mostTools is how many tools of one server are taken: the model reads all of them with each conversation.
