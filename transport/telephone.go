@@ -1,6 +1,9 @@
 package transport
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // Telephone is a Call that came by telephone. What the line cannot do is ErrCannot.
 type Telephone interface {
@@ -21,3 +24,11 @@ type Parties struct {
 	To   string // What was dialled.
 	Line string // What the far side calls the call.
 }
+
+// The ways in which the service ends a telephone call.
+var (
+	// ErrEnded says that the service hung up.
+	ErrEnded = errors.New("the service hung up")
+	// ErrTransferred says that the caller was led to somebody else.
+	ErrTransferred = errors.New("the caller was led to somebody else")
+)

@@ -3,6 +3,7 @@ package phone
 import (
 	"encoding/binary"
 	"fmt"
+	"time"
 
 	"riposte/audio"
 )
@@ -65,3 +66,9 @@ func (f Format) Decode(b []byte) audio.PCM {
 	}
 	return p
 }
+
+// length returns how long a number of bytes sounds.
+func (f Format) length(bytes int) time.Duration { return audio.Duration(bytes/f.width(), f.Rate) }
+
+// silence returns so many bytes of silence.
+func (f Format) silence(bytes int) []byte { return f.Append(nil, make(audio.PCM, bytes/f.width())) }

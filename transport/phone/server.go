@@ -21,8 +21,16 @@ type Server struct {
 	// Choose returns what a call begins with, by its route. The error says that there is no such route.
 	Choose func(Opening) (transport.Settings, error)
 	Limits Limits
-	Log    *slog.Logger
+	// Ready is how much sound is made ready ahead of its leaving: it covers what the service itself is late by. It defaults to 60 ms.
+	Ready time.Duration
+	Log   *slog.Logger
+
+	waiting waiting
+	counts  counts
 }
+
+// Counts says what became of the sound of the calls that have ended.
+func (s *Server) Counts() Counts { return s.counts.snapshot() }
 
 // Limits bounds what one far side may take. A zero field means its default.
 type Limits struct {
@@ -32,6 +40,8 @@ type Limits struct {
 	Idle     time.Duration // How long nothing at all may come from a far side. It defaults to 10 s: silence comes as sound.
 	Write    time.Duration // How long a far side may take to read what it is sent. It defaults to 5 s.
 	Lifetime time.Duration // How long a call may last. It defaults to 4 hours.
+	Gap      time.Duration // How much of the caller's sound that is missing, by the far side's clock, is made up for by silence. It defaults to 2 s.
+	Ahead    time.Duration // How much more sound a far side may send than time goes by. It defaults to 30 s.
 }
 
 func (l Limits) withDefaults() Limits {
@@ -42,5 +52,7 @@ func (l Limits) withDefaults() Limits {
 		Idle:     cmp.Or(l.Idle, 10*time.Second),
 		Write:    cmp.Or(l.Write, 5*time.Second),
 		Lifetime: cmp.Or(l.Lifetime, 4*time.Hour),
+		Gap:      cmp.Or(l.Gap, 2*time.Second),
+		Ahead:    cmp.Or(l.Ahead, 30*time.Second),
 	}
 }

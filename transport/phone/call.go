@@ -1,0 +1,275 @@
+package phone
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"riposte/transport"
+)
+
+// call is one telephone call, whichever line brings it. Three goroutines work on it: hold, which is the pipeline's, read and run.
+type call struct {
+	id       string
+	line     Line
+	marker   Marker  // The line, where it is one; nil where not,
+	clearer  Clearer // like these.
+	pauser   Pauser
+	opening  Opening
+	settings transport.Settings
+	server   *Server
+	limits   Limits
+	end      context.CancelCauseFunc // Of the context in which the call is held.
+	gone     chan struct{}           // Closed when that has ended.
+	idle     *time.Timer             // Runs out when nothing comes for too long.
+	counts   counts
+
+	in  chan transport.Inbound // What came, not received yet.
+	ear ear                    // Of read alone.
+
+	news chan struct{} // Holds something when there is something new to send,
+	room chan struct{} // when there may be room for more sound,
+	own  chan struct{} // and when the call itself has something to say.
+
+	writing sync.Mutex // Held while something is written to the line. It is taken before mu.
+
+	mu     sync.Mutex
+	pace   pace
+	said   []transport.Inbound // What the call itself has to say, not received yet.
+	answer answer
+	marks  marks
+}
+
+var _ transport.Telephone = (*call)(nil)
+
+// mostIncoming is how many things of the far side's may wait for the pipeline: 2 s of sound. Then no more is read until they are taken.
+const mostIncoming = 100
+
+func newCall(s *Server, line Line, o Opening, settings transport.Settings) *call {
+	c := &call{
+		id: "tel_" + rand.Text(), line: line, opening: o, server: s, limits: s.Limits.withDefaults(),
+		gone: make(chan struct{}), in: make(chan transport.Inbound, mostIncoming),
+		news: make(chan struct{}, 1), room: make(chan struct{}, 1), own: make(chan struct{}, 1),
+	}
+	c.marker, _ = line.(Marker)
+	c.clearer, _ = line.(Clearer)
+	c.pauser, _ = line.(Pauser)
+	c.ear = ear{format: o.In, most: c.limits.Gap, ahead: c.limits.Ahead}
+	c.pace = pace{format: o.Out, ahead: o.Buffer, steady: o.Steady, pauses: c.pauser != nil}
+	c.marks.name = rand.Text()
+	settings.Rate, settings.Encoding = o.Out.Rate, string(o.Out.Encoding)
+	settings.Lead = o.Buffer + cmp.Or(s.Ready, defaultReady)
+	settings.Holds = o.Buffer == 0 || c.pauser != nil
+	c.settings = settings
+	return c
+}
+
+// defaultReady is Server.Ready where that is not set.
+const defaultReady = 60 * time.Millisecond
+
+// ID names the call.
+func (c *call) ID() string { return c.id }
+
+// Wire names the wire that the call came by.
+func (c *call) Wire() string { return c.opening.Wire }
+
+// Parties says who is on the line.
+func (c *call) Parties() transport.Parties {
+	return transport.Parties{From: c.opening.From, To: c.opening.To, Line: c.opening.ID}
+}
+
+// hold runs the call and returns why it ended, when nothing of it is left.
+func (c *call) hold(ctx context.Context) error {
+	ctx, c.end = context.WithCancelCause(ctx)
+	defer c.end(nil)
+	expiry := time.AfterFunc(c.limits.Lifetime, func() { c.end(transport.ErrExpired) })
+	defer expiry.Stop()
+	c.idle = time.AfterFunc(c.limits.Idle, func() { c.end(transport.ErrIdle) })
+	defer c.idle.Stop()
+	stop := context.AfterFunc(ctx, func() { close(c.gone) })
+	defer stop()
+
+	var reading, pacing sync.WaitGroup
+	reading.Go(func() { c.end(c.read()) })
+	pacing.Go(func() {
+		if err := c.run(); err != nil {
+			c.end(err)
+		}
+	})
+	err := c.server.Hold(ctx, c, c.settings)
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause // whatever else went wrong followed from it
+	}
+	c.end(err)
+	pacing.Wait()
+	c.line.Close(err) // lets read return
+	reading.Wait()
+	return err
+}
+
+// read takes what the far side does until the line is gone, and says why it is.
+func (c *call) read() error {
+	for {
+		e, err := c.line.Receive()
+		if err != nil {
+			return err
+		}
+		c.idle.Reset(c.limits.Idle)
+		switch e := e.(type) {
+		case Media:
+			err = c.hears(e)
+		case Key:
+			c.take(transport.Key{Digit: e.Digit})
+		case Marked:
+			c.marked(e.Name, time.Now())
+		case Flow:
+			c.flow(e.Stop)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// hears takes the caller's sound.
+func (c *call) hears(m Media) error {
+	c.counts.received.Add(1)
+	sound, fate, err := c.ear.take(m)
+	switch {
+	case err != nil:
+		return err
+	case fate == twice:
+		c.counts.twice.Add(1)
+		return nil
+	case fate == filled:
+		c.counts.missing.Add(1)
+	}
+	if len(sound.PCM) > 0 {
+		c.take(sound)
+	}
+	return nil
+}
+
+// take has the pipeline receive something, when it does.
+func (c *call) take(in transport.Inbound) {
+	select {
+	case c.in <- in:
+	case <-c.gone:
+	}
+}
+
+// says has the pipeline receive something that the call itself has to say, before what came. mu is held.
+func (c *call) says(all ...transport.Inbound) {
+	c.said = append(c.said, all...)
+	poke(c.own)
+}
+
+// Receive waits for what the caller does next.
+func (c *call) Receive(ctx context.Context) (transport.Inbound, error) {
+	for {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		c.mu.Lock()
+		if len(c.said) > 0 {
+			in := c.said[0]
+			c.said = slices.Delete(c.said, 0, 1)
+			c.mu.Unlock()
+			return in, nil
+		}
+		c.mu.Unlock()
+		select {
+		case <-c.own:
+		case in := <-c.in:
+			return in, nil
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// poke leaves something in a channel that holds one thing.
+func poke(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// Press sends keys to whoever is at the other end.
+func (c *call) Press(_ context.Context, keys string) error {
+	p, ok := c.line.(Presser)
+	if !ok {
+		return transport.ErrCannot
+	}
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	return p.Press(keys)
+}
+
+// Transfer leads the caller to somebody else, once what was sent was heard, and ends the call.
+func (c *call) Transfer(ctx context.Context, to, note string) error {
+	t, ok := c.line.(Transferrer)
+	if !ok {
+		return transport.ErrCannot
+	}
+	if err := c.heard(ctx); err != nil {
+		return err
+	}
+	if err := t.Transfer(ctx, to, note); err != nil {
+		return err
+	}
+	c.end(transport.ErrTransferred)
+	return nil
+}
+
+// HangUp ends the call once the caller has heard what was sent.
+func (c *call) HangUp(ctx context.Context) error {
+	if err := c.heard(ctx); err != nil {
+		return err
+	}
+	var err error
+	if h, ok := c.line.(Hanger); ok {
+		err = h.HangUp(ctx)
+	}
+	c.end(transport.ErrEnded) // the line goes in any case
+	return err
+}
+
+// lastMarks is how long HangUp waits for marks that are late to come back.
+const lastMarks = 2 * time.Second
+
+// heard waits until the caller has heard what was sent.
+func (c *call) heard(ctx context.Context) error {
+	var quiet time.Time // Since when the far side should have nothing in hand.
+	for {
+		now := time.Now()
+		c.mu.Lock()
+		sounding := c.pace.waiting() > 0 || c.pace.hand(now) > 0
+		marked := len(c.marks.pending) > 0
+		c.mu.Unlock()
+		switch {
+		case sounding:
+			quiet = time.Time{}
+		case quiet.IsZero():
+			quiet = now
+		}
+		if !sounding && (!marked || now.Sub(quiet) > lastMarks) {
+			return nil
+		}
+		select {
+		case <-time.After(FrameLength):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-c.gone:
+			return errGone
+		}
+	}
+}
+
+// errGone says that a call has ended before something was done with it.
+var errGone = errors.New("the call has ended already")

@@ -1,0 +1,152 @@
+package phone
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// Refusal says that a call was not taken, and why. The line is as it was: its wire tells the far side so, in its own words.
+type Refusal struct{ Why error }
+
+func (r *Refusal) Error() string { return "the call is refused: " + r.Why.Error() }
+
+// Unwrap returns why.
+func (r *Refusal) Unwrap() error { return r.Why }
+
+// errCrowded says that too many connections have not said which call they bring.
+var errCrowded = errors.New("too many connections have not said which call they bring")
+
+// waiting counts the connections that have not said yet which call they bring, and keeps places for calls that were announced.
+type waiting struct {
+	mu     sync.Mutex
+	count  int
+	places map[announced]*place
+}
+
+// announced is a call that is to come.
+type announced struct{ wire, id string }
+
+// place is taken for one.
+type place struct {
+	release func()
+	ends    *time.Timer
+}
+
+// PlaceKept is how long a place is kept for a call that was announced. One that comes later is admitted like any other.
+const PlaceKept = 20 * time.Second
+
+// Wait takes one of the places for connections that have not said yet which call they bring: the first thing that a wire does with one. done
+// gives it back, the sooner the better; a second time it does nothing. The error says that there is none.
+func (s *Server) Wait() (done func(), err error) {
+	most := s.Limits.withDefaults().Waiting
+	w := &s.waiting
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.count >= most {
+		return nil, &Refusal{fmt.Errorf("%w: there may be %d (phone.waiting)", errCrowded, most)}
+	}
+	w.count++
+	return sync.OnceFunc(func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.count--
+	}), nil
+}
+
+// Announce takes a place for a call before it comes, so that its far side can be told that there is none while it still rings. Converse finds
+// it by what the opening says. The error is a *Refusal.
+func (s *Server) Announce(wire, id string) error {
+	release, err := s.Admit()
+	if err != nil {
+		return &Refusal{err}
+	}
+	w, key := &s.waiting, announced{wire, id}
+	w.mu.Lock()
+	before := w.places[key]
+	if w.places == nil {
+		w.places = map[announced]*place{}
+	}
+	p := &place{release: release}
+	w.places[key] = p
+	p.ends = time.AfterFunc(PlaceKept, func() { s.forget(key, p) })
+	w.mu.Unlock()
+	if before != nil && before.ends.Stop() {
+		before.release()
+	}
+	return nil
+}
+
+// Withdraw gives back the place of a call that was announced and will not come.
+func (s *Server) Withdraw(wire, id string) {
+	if p := s.announced(wire, id); p != nil {
+		p.release()
+	}
+}
+
+// forget gives a place back that was kept for too long.
+func (s *Server) forget(key announced, p *place) {
+	s.waiting.mu.Lock()
+	if s.waiting.places[key] == p {
+		delete(s.waiting.places, key)
+	}
+	s.waiting.mu.Unlock()
+	p.release()
+}
+
+// announced takes the place that was kept for a call; nil where none was.
+func (s *Server) announced(wire, id string) *place {
+	s.waiting.mu.Lock()
+	defer s.waiting.mu.Unlock()
+	key := announced{wire, id}
+	p := s.waiting.places[key]
+	delete(s.waiting.places, key)
+	if p == nil || !p.ends.Stop() {
+		return nil
+	}
+	return p
+}
+
+// admit returns the place of a call.
+func (s *Server) admit(o Opening) (release func(), err error) {
+	if p := s.announced(o.Wire, o.ID); p != nil {
+		return p.release, nil
+	}
+	if release, err = s.Admit(); err != nil {
+		return nil, &Refusal{err}
+	}
+	return release, nil
+}
+
+// Converse holds a call on a line until it ends, closes the line, and says why it ended. Where the error is a *Refusal there was no call, and the
+// line is still open.
+func (s *Server) Converse(ctx context.Context, line Line, o Opening) error {
+	release, err := s.admit(o)
+	if err != nil {
+		return err
+	}
+	defer release()
+	settings, err := s.Choose(o)
+	if err != nil {
+		return &Refusal{err}
+	}
+	c := newCall(s, line, o, settings)
+	log := s.log().With("call", c.ID())
+	log.Info("call begins", "wire", o.Wire, "line", o.ID, "from", o.From, "to", o.To, "route", c.settings.Route)
+	began := time.Now()
+	err = c.hold(ctx)
+	log.Info("call ended", "why", err, "lasted", time.Since(began).Round(time.Millisecond), "sound", c.counts.snapshot())
+	s.counts.add(&c.counts)
+	return err
+}
+
+// log returns where the server logs.
+func (s *Server) log() *slog.Logger {
+	if s.Log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return s.Log
+}
