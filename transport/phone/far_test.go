@@ -270,7 +270,9 @@ func opened(f Format, buffer time.Duration, steady bool) Opening {
 func held(do func(ctx context.Context, c transport.Call, s transport.Settings) error) *Server {
 	return &Server{
 		Hold: do, Log: slog.New(slog.DiscardHandler),
-		Admit:  func() (func(), error) { return func() {}, nil },
-		Choose: func(Opening) (transport.Settings, error) { return transport.Settings{Detection: &transport.Detection{Interrupt: true}}, nil },
+		Admit: func() (func(), error) { return func() {}, nil },
+		Choose: func(Opening) (transport.Settings, error) {
+			return transport.Settings{Detection: &transport.Detection{Interrupt: true}}, nil
+		},
 	}
 }
