@@ -9,9 +9,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"riposte/llm"
+	"riposte/llm/schema"
 	"riposte/llm/toolcall"
 )
 
@@ -24,7 +23,7 @@ type Tool struct {
 	// error that is no *Error counts as Failed.
 	Run func(ctx context.Context, arguments json.RawMessage) (string, error)
 
-	arguments *jsonschema.Resolved // What the parameters really say.
+	arguments *schema.Checker // What the parameters really say.
 }
 
 // DefaultTimeout is how long a call may take, unless the tool says otherwise.
@@ -43,11 +42,15 @@ func New(t Tool) (*Tool, error) {
 		t.Parameters = json.RawMessage(`{"type": "object", "properties": {}}`)
 	}
 	var err error
-	if t.arguments, err = Schema(t.Parameters); err != nil {
+	if t.arguments, err = schema.Read(t.Parameters); err != nil {
 		return nil, fmt.Errorf("tool %s: its parameters: %w", t.Name, err)
 	}
-	if kind := t.arguments.Schema().Type; kind != "object" {
-		return nil, fmt.Errorf("tool %s: its parameters are of the type %q: they have to be an \"object\"", t.Name, kind)
+	var top struct {
+		Type any `json:"type"`
+	}
+	_ = json.Unmarshal(t.Parameters, &top) // what is no object has no type
+	if top.Type != "object" {
+		return nil, fmt.Errorf("tool %s: its parameters are of the type %v: they have to be an \"object\"", t.Name, top.Type)
 	}
 	for _, parameters := range []json.RawMessage{t.Parameters, simpler(t.Parameters), json.RawMessage(`{"type": "object"}`)} {
 		t.Parameters = parameters
@@ -62,19 +65,6 @@ func New(t Tool) (*Tool, error) {
 		return nil, fmt.Errorf("tool %s: %w", t.Name, err)
 	}
 	return &t, nil
-}
-
-// Schema reads a JSON schema, and says what is wrong with it.
-func Schema(raw json.RawMessage) (*jsonschema.Resolved, error) {
-	var s jsonschema.Schema
-	if err := json.Unmarshal(raw, &s); err != nil {
-		return nil, fmt.Errorf("no JSON schema: %w", err)
-	}
-	r, err := s.Resolve(nil) // nothing is fetched
-	if err != nil {
-		return nil, fmt.Errorf("no JSON schema that can be used: %w", err)
-	}
-	return r, nil
 }
 
 // simpler returns what a schema of an object says of its fields without what only a few understand.
@@ -103,7 +93,7 @@ func (t *Tool) check(arguments json.RawMessage) error {
 	if err := json.Unmarshal(arguments, &object); err != nil || object == nil {
 		return wrong("the arguments are no JSON object")
 	}
-	if err := t.arguments.Validate(object); err != nil {
+	if err := t.arguments.Check(arguments); err != nil {
 		return wrong(err.Error())
 	}
 	return nil

@@ -149,3 +149,17 @@ func TestFit(t *testing.T) {
 		}
 	}
 }
+
+// A tool may be a stranger's: no schema of its, and no arguments, end the process or keep a call for long.
+func TestHostile(t *testing.T) {
+	for name, c := range map[string]struct{ parameters, arguments string }{
+		"itself":  {`{"type": "object", "$ref": "#"}`, `{}`},
+		"doubled": {`{"type": "object", "properties": {"a": {"anyOf": [{"$ref": "#"}, {"$ref": "#"}]}}}`, strings.Repeat(`{"a": `, 50) + "1" + strings.Repeat("}", 50)},
+	} {
+		s := Set{Sources: []Source{List{made(t, c.parameters, func(context.Context, json.RawMessage) (string, error) { return "ran", nil })}}}
+		_, err := s.Run(t.Context(), llm.ToolCall{Name: "get_weather", Arguments: json.RawMessage(c.arguments)})
+		if e, ok := errors.AsType[*Error](err); !ok || e.Kind != WrongArguments {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

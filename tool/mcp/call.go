@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"riposte/llm"
+	"riposte/llm/schema"
 	"riposte/tool"
 )
 
@@ -25,13 +25,13 @@ func (s *Server) adopt(t *sdk.Tool) (*tool.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	var form *jsonschema.Resolved // Of what it brings; nil for any.
+	var form *schema.Checker // Of what it brings; nil for any.
 	if t.OutputSchema != nil {
 		promised, err := json.Marshal(t.OutputSchema)
 		if err != nil {
 			return nil, err
 		}
-		if form, err = tool.Schema(promised); err != nil {
+		if form, err = schema.Read(promised); err != nil {
 			return nil, fmt.Errorf("what it says of its results: %w", err)
 		}
 	}
@@ -45,7 +45,7 @@ func (s *Server) adopt(t *sdk.Tool) (*tool.Tool, error) {
 }
 
 // call calls a tool and returns what the model is to read.
-func (s *Server) call(ctx context.Context, name string, arguments json.RawMessage, form *jsonschema.Resolved) (string, error) {
+func (s *Server) call(ctx context.Context, name string, arguments json.RawMessage, form *schema.Checker) (string, error) {
 	s.mu.Lock()
 	session, why := s.session, s.why
 	s.mu.Unlock()
@@ -123,7 +123,7 @@ func (s *Server) failed(session *sdk.ClientSession, ctx context.Context, err err
 }
 
 // read returns a result as text. Of what is no text it says what it is; where it is not as the tool has promised, that as well.
-func read(r *sdk.CallToolResult, form *jsonschema.Resolved) string {
+func read(r *sdk.CallToolResult, form *schema.Checker) string {
 	var parts []string
 	for _, c := range r.Content {
 		parts = append(parts, written(c))
@@ -133,7 +133,8 @@ func read(r *sdk.CallToolResult, form *jsonschema.Resolved) string {
 		parts = append(parts, string(b))
 	}
 	if form != nil && !r.IsError {
-		if why := form.Validate(r.StructuredContent); r.StructuredContent == nil || why != nil {
+		b, _ := json.Marshal(r.StructuredContent) // it was JSON before
+		if r.StructuredContent == nil || form.Check(b) != nil {
 			parts = append(parts, "(This result is not in the form that the tool promises.)")
 		}
 	}
