@@ -55,6 +55,7 @@ var house = map[string][]string{
 	"budget/trace/object":  {"budget", "budget/trace", "budget/trace/store"},
 
 	"audio/audiotest":  {"audio"},
+	"audio/answering":  {"audio"},
 	"audio/dtmf":       {"audio"},
 	"audio/echo":       {"audio"},
 	"audio/lame":       {"audio"},
