@@ -62,7 +62,7 @@ func TestConfigRefused(t *testing.T) {
 		{"a list at the top", "- a\n", "must be a section"},
 		{"no YAML", "a: [\n", "config file"},
 		{"set twice", "calls:\n  max: 1\ncalls-max: 2\n", "calls-max is set twice"},
-		{"no duration", "talk:\n  silence: soon\n", "riposte.yaml:2: expected duration but got \"soon\""},
+		{"no duration", "talk:\n  silence: soon\n", "riposte.yaml:2: \"soon\" is no duration: write"},
 		{"no number", "calls:\n  max: many\n", "riposte.yaml:2: expected a valid"},
 		{"out of bounds", "calls:\n  max: 0\n", "calls-max is 0: it must be at least 1"},
 		{"two out of bounds", "budget:\n  stt: 0s\n  llm: -1ms\n", "the llm share"},

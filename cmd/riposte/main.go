@@ -74,6 +74,7 @@ func newParser(ctx context.Context, cmd any) (*kong.Kong, error) {
 		kong.BindTo(ctx, (*context.Context)(nil)),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.ExplicitGroups(settingGroups),
+		durations,
 	)
 }
 

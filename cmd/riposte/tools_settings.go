@@ -47,7 +47,7 @@ func (t *toolSettings) UnmarshalText(b []byte) error {
 	d := yaml.NewDecoder(strings.NewReader(string(b)))
 	d.KnownFields(true)
 	if err := d.Decode(&out); err != nil && strings.TrimSpace(string(b)) != "" {
-		return errors.New(inType.ReplaceAllString(err.Error(), " (docs/tools.md lists all)"))
+		return errors.New(inType.ReplaceAllString(durationError(err.Error()), " (docs/tools.md lists all)"))
 	}
 	*t = toolSettings(out)
 	return nil
