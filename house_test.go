@@ -35,7 +35,7 @@ var house = map[string][]string{
 	"pipeline":           {"audio", "audio/echo", "budget", "budget/trace", "endpoint", "llm", "llm/toolcall", "stt", "tts", "transport"},
 	"transport/realtime": {"audio", "budget", "llm", "llm/toolcall", "transport"},
 	"transport/webrtc":   {"audio", "audio/opus", "audio/opus/track", "transport", "transport/realtime"},
-	"transport/phone":    {"audio", "budget", "transport"},
+	"transport/phone":    {"audio", "audio/dtmf", "budget", "transport"},
 	"caller":             {"audio", "audio/opus", "audio/opus/track"},
 	"caller/lossy":       {},
 	"bench":              {"audio", "audio/room", "bench/stub", "budget", "budget/trace", "budget/trace/sample", "budget/trace/store", "caller", "caller/lossy", "endpoint", "llm", "scenario", "scenario/live", "stt", "stt/wer", "tts"},

@@ -224,7 +224,9 @@ func (h *history) truncate(id string, heard time.Duration) error {
 	if heard > all {
 		return fmt.Errorf("audio_end_ms is %d, but only %d ms of item %q have been sent", heard.Milliseconds(), all.Milliseconds(), id)
 	}
-	e.text, e.heard = heardText(e.spoken, heard), heard
+	if e.heard > 0 { // an answer that counts as not heard, since the caller went on, stays so
+		e.text, e.heard = heardText(e.spoken, heard), heard
+	}
 	return nil
 }
 

@@ -257,8 +257,14 @@ func (l *listener) add(in transport.Add) error {
 func (l *listener) truncate(in transport.Truncate) error {
 	for _, t := range l.live.all() {
 		if before, ok := t.holds(in.Item); ok { // it is not known yet what was heard of it
-			t.cutAt(before + in.Heard)
-			return l.Call.Send(l.ctx, transport.Truncated{Item: in.Item, Heard: in.Heard})
+			if t.cutAt(before + in.Heard) {
+				return l.Call.Send(l.ctx, transport.Truncated{Item: in.Item, Heard: in.Heard})
+			}
+			select {
+			case <-t.settled: // in a moment
+			case <-l.ctx.Done():
+				return context.Cause(l.ctx)
+			}
 		}
 	}
 	switch err := l.history.truncate(in.Item, in.Heard); {

@@ -69,6 +69,7 @@ type turn struct {
 	sent    bool           // All of the answer has left, though the caller may still be listening to it.
 	parts   []passage      // The items of its words of which the caller's side was told, but for the first one.
 	cut     *time.Duration // How much of the answer the caller says to have heard at most.
+	judged  bool           // It was settled how much was heard: what the caller says later corrects that.
 	ear     bool           // The caller's side has said when it heard the first of it.
 	traced  *trace.Turn    // What was told of it; nil before.
 }
@@ -194,18 +195,25 @@ func (t *turn) markSent() {
 	t.sent = true
 }
 
-// cutAt notes that the caller has heard no more of the answer than this.
-func (t *turn) cutAt(heard time.Duration) {
-	t.happened(time.Now(), trace.KindTruncated, fmt.Sprintf("%v were heard", heard))
+// cutAt notes that the caller has heard no more of the answer than this. It reports whether that is in time.
+func (t *turn) cutAt(heard time.Duration) bool {
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.cut = &heard
+	judged := t.judged
+	if !judged {
+		t.cut = &heard
+	}
+	t.mu.Unlock()
+	if !judged {
+		t.happened(time.Now(), trace.KindTruncated, fmt.Sprintf("%v were heard", heard))
+	}
+	return !judged
 }
 
-// atMost returns how much of the answer was heard, given what is known of it here.
+// atMost settles how much of the answer was heard, given what is known of it here.
 func (t *turn) atMost(heard time.Duration) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.judged = true
 	if t.cut != nil {
 		return min(heard, *t.cut)
 	}

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"slices"
 	"sync"
 	"time"
 
+	"riposte/audio/dtmf"
 	"riposte/transport"
 )
 
@@ -28,8 +28,9 @@ type call struct {
 	idle     *time.Timer             // Runs out when nothing comes for too long.
 	counts   counts
 
-	in  chan transport.Inbound // What came, not received yet.
-	ear ear                    // Of read alone.
+	in    chan transport.Inbound // What came, not received yet.
+	ear   ear                    // Of read alone,
+	tones *dtmf.Detector         // like this, which hears keys; nil where they are messages.
 
 	news chan struct{} // Holds something when there is something new to send,
 	room chan struct{} // when there may be room for more sound,
@@ -59,6 +60,9 @@ func newCall(s *Server, line Line, o Opening, settings transport.Settings) *call
 	c.clearer, _ = line.(Clearer)
 	c.pauser, _ = line.(Pauser)
 	c.ear = ear{format: o.In, most: c.limits.Gap, ahead: c.limits.Ahead}
+	if o.Toned && s.Tones && o.In.Rate >= 8000 {
+		c.tones = &dtmf.Detector{Rate: o.In.Rate}
+	}
 	c.pace = pace{format: o.Out, ahead: o.Buffer, steady: o.Steady, pauses: c.pauser != nil}
 	c.marks.name = rand.Text()
 	settings.Rate, settings.Encoding = o.Out.Rate, string(o.Out.Encoding)
@@ -76,11 +80,6 @@ func (c *call) ID() string { return c.id }
 
 // Wire names the wire that the call came by.
 func (c *call) Wire() string { return c.opening.Wire }
-
-// Parties says who is on the line.
-func (c *call) Parties() transport.Parties {
-	return transport.Parties{From: c.opening.From, To: c.opening.To, Line: c.opening.ID}
-}
 
 // hold runs the call and returns why it ended, when nothing of it is left.
 func (c *call) hold(ctx context.Context) error {
@@ -148,9 +147,15 @@ func (c *call) hears(m Media) error {
 	case fate == filled:
 		c.counts.missing.Add(1)
 	}
-	if len(sound.PCM) > 0 {
-		c.take(sound)
+	if len(sound.PCM) == 0 {
+		return nil
 	}
+	if c.tones != nil {
+		for _, d := range c.tones.Take(sound.PCM) {
+			c.take(transport.Key{Digit: d.Rune})
+		}
+	}
+	c.take(sound)
 	return nil
 }
 
@@ -199,77 +204,3 @@ func poke(c chan struct{}) {
 	default:
 	}
 }
-
-// Press sends keys to whoever is at the other end.
-func (c *call) Press(_ context.Context, keys string) error {
-	p, ok := c.line.(Presser)
-	if !ok {
-		return transport.ErrCannot
-	}
-	c.writing.Lock()
-	defer c.writing.Unlock()
-	return p.Press(keys)
-}
-
-// Transfer leads the caller to somebody else, once what was sent was heard, and ends the call.
-func (c *call) Transfer(ctx context.Context, to, note string) error {
-	t, ok := c.line.(Transferrer)
-	if !ok {
-		return transport.ErrCannot
-	}
-	if err := c.heard(ctx); err != nil {
-		return err
-	}
-	if err := t.Transfer(ctx, to, note); err != nil {
-		return err
-	}
-	c.end(transport.ErrTransferred)
-	return nil
-}
-
-// HangUp ends the call once the caller has heard what was sent.
-func (c *call) HangUp(ctx context.Context) error {
-	if err := c.heard(ctx); err != nil {
-		return err
-	}
-	var err error
-	if h, ok := c.line.(Hanger); ok {
-		err = h.HangUp(ctx)
-	}
-	c.end(transport.ErrEnded) // the line goes in any case
-	return err
-}
-
-// lastMarks is how long HangUp waits for marks that are late to come back.
-const lastMarks = 2 * time.Second
-
-// heard waits until the caller has heard what was sent.
-func (c *call) heard(ctx context.Context) error {
-	var quiet time.Time // Since when the far side should have nothing in hand.
-	for {
-		now := time.Now()
-		c.mu.Lock()
-		sounding := c.pace.waiting() > 0 || c.pace.hand(now) > 0
-		marked := len(c.marks.pending) > 0
-		c.mu.Unlock()
-		switch {
-		case sounding:
-			quiet = time.Time{}
-		case quiet.IsZero():
-			quiet = now
-		}
-		if !sounding && (!marked || now.Sub(quiet) > lastMarks) {
-			return nil
-		}
-		select {
-		case <-time.After(FrameLength):
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-c.gone:
-			return errGone
-		}
-	}
-}
-
-// errGone says that a call has ended before something was done with it.
-var errGone = errors.New("the call has ended already")

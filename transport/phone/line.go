@@ -6,7 +6,8 @@ import (
 )
 
 // Line is one telephone call on one wire. It reads and writes that wire's envelopes and does nothing else: it keeps no time, queues nothing
-// and decides nothing. Receive is used by one goroutine; what writes is used by one at a time, beside it.
+// and decides nothing. Receive is used by one goroutine; what writes is used by one at a time, beside it, but for HangUp and Transfer, which
+// may take their time: sound may be written meanwhile.
 //
 // A line says what else its far side can do by being a Marker, Clearer, Pauser, Presser, Hanger or Transferrer.
 type Line interface {
@@ -57,6 +58,8 @@ type Opening struct {
 	Buffer time.Duration
 	// Steady says that the far side needs sound all the time, and not only while something is said.
 	Steady bool
+	// Toned says that the wire has no messages for keys that the caller presses: they are sounds.
+	Toned bool
 }
 
 // FrameLength is how much sound goes over a telephone line at a time.

@@ -86,6 +86,11 @@ func (p *pace) leaves() bool { return p.whole() && p.held.IsZero() && !p.full }
 // waiting returns how much sound waits to leave.
 func (p *pace) waiting() time.Duration { return p.format.length(len(p.queue) - p.head) }
 
+// dry reports whether the far side has had nothing to play for a while, and none waits that is held.
+func (p *pace) dry(now time.Time) bool {
+	return p.begun && !p.whole() && p.held.IsZero() && !p.full && now.Sub(p.next) > tolerance
+}
+
 // hand returns how much of what has left the far side has not played yet.
 func (p *pace) hand(now time.Time) time.Duration {
 	if p.pauses && !p.held.IsZero() {

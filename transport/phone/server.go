@@ -23,6 +23,7 @@ type Server struct {
 	Limits Limits
 	// Ready is how much sound is made ready ahead of its leaving: it covers what the service itself is late by. It defaults to 60 ms.
 	Ready time.Duration
+	Tones bool // Keys are heard in the sound of lines that have no messages for them.
 	Log   *slog.Logger
 
 	waiting waiting

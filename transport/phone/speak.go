@@ -13,7 +13,8 @@ import (
 type answer struct {
 	response string
 	passages []*passage // Its items, and those of the answer before that the far side may still have sound of.
-	sounding *passage   // Whose sound leaves.
+	queued   *passage   // Whose sound was queued last,
+	sounding *passage   // and whose leaves.
 	clause   bool       // Words have come whose sound comes next.
 	first    *first     // Its first audible sound; nil before that.
 	open     bool       // More sound is to come.
@@ -102,7 +103,7 @@ func (c *call) begins(r transport.Response) {
 		}
 	}
 	clear(a.passages[len(kept):])
-	a.response, a.passages, a.clause, a.first, a.open, a.dry = r.ID, kept, false, nil, true, false
+	a.response, a.passages, a.queued, a.clause, a.first, a.open, a.dry = r.ID, kept, nil, false, nil, true, false
 }
 
 // voice queues an answer's next sound.
@@ -123,9 +124,10 @@ func (c *call) voice(ctx context.Context, out transport.Voice) error {
 		}
 	}
 	a := &c.answer
-	if n := len(a.passages); n == 0 || a.passages[n-1].item != out.Response.Item {
-		a.passages = append(a.passages, &passage{item: out.Response.Item})
-		c.pace.cue(cue{at: c.pace.end(), passage: a.passages[n]})
+	if a.queued == nil || a.queued.item != out.Response.Item {
+		a.queued = &passage{item: out.Response.Item}
+		a.passages = append(a.passages, a.queued)
+		c.pace.cue(cue{at: c.pace.end(), passage: a.queued})
 	}
 	if a.clause && c.marker != nil {
 		c.pace.cue(cue{at: c.pace.end(), mark: c.marks.next()})
@@ -134,12 +136,11 @@ func (c *call) voice(ctx context.Context, out transport.Voice) error {
 	begins := c.pace.end()
 	a.coded = c.opening.Out.Append(a.coded[:0], out.PCM)
 	now := time.Now()
-	if a.open && len(a.passages) > 0 && c.pace.begun && !c.pace.steady && a.first != nil && c.pace.waiting() == 0 && c.pace.held.IsZero() && now.Sub(c.pace.next) > FrameLength {
+	if a.first != nil && !c.pace.steady && c.pace.dry(now) {
 		c.counts.underruns.Add(1)
 	}
 	c.pace.push(a.coded, now)
-	p := a.passages[len(a.passages)-1]
-	p.queued += audio.Duration(len(out.PCM), c.opening.Out.Rate)
+	a.queued.queued += audio.Duration(len(out.PCM), c.opening.Out.Rate)
 	if a.first == nil {
 		if at, ok := audio.FirstAudible(out.PCM, c.opening.Out.Rate); ok {
 			c.audible(begins+int64(at*c.opening.Out.width()), now)

@@ -1,0 +1,101 @@
+package phone
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"riposte/audio/dtmf"
+	"riposte/transport"
+)
+
+// Parties says who is on the line.
+func (c *call) Parties() transport.Parties {
+	return transport.Parties{From: c.opening.From, To: c.opening.To, Line: c.opening.ID}
+}
+
+// Press sends keys to whoever is at the other end, by messages or as sound behind what is being said.
+func (c *call) Press(_ context.Context, keys string) error {
+	sound, err := dtmf.Keypad{Rate: c.opening.Out.Rate}.Sound(keys)
+	if err != nil {
+		return err
+	}
+	if p, ok := c.line.(Presser); ok {
+		c.writing.Lock()
+		defer c.writing.Unlock()
+		return c.wrote(p.Press(keys))
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	c.pace.pad(now)
+	c.answer.queued = &passage{} // of no answer
+	c.pace.cue(cue{at: c.pace.end(), passage: c.answer.queued})
+	c.pace.push(c.opening.Out.Append(nil, sound), now)
+	c.pace.pad(now)
+	poke(c.news)
+	return nil
+}
+
+// Transfer leads the caller to somebody else, once what was sent was heard, and ends the call.
+func (c *call) Transfer(ctx context.Context, to, note string) error {
+	t, ok := c.line.(Transferrer)
+	if !ok {
+		return transport.ErrCannot
+	}
+	if err := c.heard(ctx); err != nil {
+		return err
+	}
+	if err := t.Transfer(ctx, to, note); err != nil {
+		return err
+	}
+	c.end(transport.ErrTransferred)
+	return nil
+}
+
+// HangUp ends the call once the caller has heard what was sent.
+func (c *call) HangUp(ctx context.Context) error {
+	if err := c.heard(ctx); err != nil {
+		return err
+	}
+	var err error
+	if h, ok := c.line.(Hanger); ok {
+		err = h.HangUp(ctx)
+	}
+	c.end(transport.ErrEnded) // the line goes in any case
+	return err
+}
+
+// lastMarks is how long HangUp waits for marks that are late to come back.
+const lastMarks = 2 * time.Second
+
+// heard waits until the caller has heard what was sent.
+func (c *call) heard(ctx context.Context) error {
+	var quiet time.Time // Since when the far side should have nothing in hand.
+	for {
+		now := time.Now()
+		c.mu.Lock()
+		sounding := c.pace.waiting() > 0 || c.pace.hand(now) > 0
+		marked := len(c.marks.pending) > 0
+		c.mu.Unlock()
+		switch {
+		case sounding:
+			quiet = time.Time{}
+		case quiet.IsZero():
+			quiet = now
+		}
+		if !sounding && (!marked || now.Sub(quiet) > lastMarks) {
+			return nil
+		}
+		select {
+		case <-time.After(FrameLength):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-c.gone:
+			return errGone
+		}
+	}
+}
+
+// errGone says that a call has ended before something was done with it.
+var errGone = errors.New("the call has ended already")
