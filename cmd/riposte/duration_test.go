@@ -47,6 +47,9 @@ func TestDurations(t *testing.T) {
 			t.Errorf("%s: %v, want %s", file, err, want)
 		}
 	}
+	if _, err := testSettings(t, "--routes=b="+routeFile(t, "budget:\n  llm: 400\n")).openRoutes(); err == nil || !strings.Contains(err.Error(), `"400" is no duration`) {
+		t.Errorf("a route: %v", err)
+	}
 	s, err := parse(t, "budget:\n  llm: 0.4s\ntalk:\n  idle: 0\n")
 	if err != nil || s.Budget.LLM != 400*time.Millisecond || s.Talk.Idle != 0 {
 		t.Errorf("%v, %v", s, err)

@@ -122,7 +122,7 @@ func (r *route) checkEngines(service *settings) error {
 
 // overlay puts the file's settings over those that the route has.
 func (r *route) overlay() error {
-	app, err := kong.New(r.settings, kong.Name("route"), kong.ExplicitGroups(settingGroups))
+	app, err := kong.New(r.settings, kong.Name("route"), kong.ExplicitGroups(settingGroups), durations)
 	if err != nil {
 		return err
 	}
