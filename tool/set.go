@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
+	"strings"
 	"time"
 
 	"riposte/llm"
@@ -75,7 +77,7 @@ func (s *Set) find(name string) *Tool {
 func (s *Set) Run(ctx context.Context, c llm.ToolCall) (string, error) {
 	t := s.find(c.Name)
 	if t == nil {
-		return "", Errorf(Unknown, "There is no tool %.64q.", c.Name)
+		return "", s.unknown(c.Name)
 	}
 	began := time.Now()
 	text, err := t.run(ctx, c.Arguments)
@@ -87,6 +89,27 @@ func (s *Set) Run(ctx context.Context, c llm.ToolCall) (string, error) {
 		s.Ran(t, k, time.Since(began))
 	}
 	return text, err
+}
+
+// mostNamed is how many tools are named to who calls one that there is not.
+const mostNamed = 16
+
+// unknown says that there is no tool of a name, and which there are.
+func (s *Set) unknown(name string) *Error {
+	var names []string
+	for _, t := range s.All() {
+		names = append(names, t.Name)
+	}
+	text := fmt.Sprintf("There is no tool %.64q.", name)
+	switch more := len(names) - mostNamed; {
+	case len(names) == 0:
+		text += " There are none."
+	case more > 0:
+		text += fmt.Sprintf(" There are %s and %d more.", strings.Join(names[:mostNamed], ", "), more)
+	default:
+		text += fmt.Sprintf(" There are: %s.", strings.Join(names, ", "))
+	}
+	return &Error{Kind: Unknown, Text: text}
 }
 
 func (t *Tool) run(ctx context.Context, arguments json.RawMessage) (string, error) {

@@ -35,6 +35,9 @@ const mostSchema = 32 << 10
 // New makes a tool ready whose other fields are set, and says what is wrong with its name or its parameters, a JSON schema of an object.
 // Parameters that no model can be held to are told it in less detail; arguments are checked against the whole of them.
 func New(t Tool) (*Tool, error) {
+	if err := toolcall.CheckName(t.Name); err != nil {
+		return nil, err
+	}
 	if len(t.Parameters) > mostSchema {
 		return nil, fmt.Errorf("tool %s: its parameters have %d bytes: they may have %d", t.Name, len(t.Parameters), mostSchema)
 	}

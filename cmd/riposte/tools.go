@@ -3,13 +3,17 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
+	"github.com/agnivade/levenshtein"
 	"github.com/alecthomas/kong"
 
 	"riposte/llm"
@@ -36,7 +40,7 @@ func (f *toolsFlags) open(ctx context.Context) (set *tool.Set, close func(), err
 	}
 	r := routes[f.Route]
 	if r == nil {
-		return nil, nil, fmt.Errorf("there is no route %q", f.Route)
+		return nil, nil, fmt.Errorf("there is no route %q; there are %s", f.Route, joined(slices.Sorted(maps.Keys(routes)), 16))
 	}
 	var b toolbox
 	opened, err := b.open(ctx, map[string]*route{f.Route: r}, f.logger(), nil)
@@ -117,12 +121,26 @@ func (c *toolsCallCmd) Run(ctx context.Context, k *kong.Context) error {
 	defer close()
 	began := time.Now()
 	text, err := set.Run(ctx, llm.ToolCall{ID: "by_hand", Name: c.Name, Arguments: json.RawMessage(c.Arguments)})
+	if unknown, ok := errors.AsType[*tool.Error](err); ok && unknown.Kind == tool.Unknown {
+		return fmt.Errorf("%w%s", err, nearestTool(c.Name, set))
+	}
 	if err != nil {
 		return err
 	}
 	c.logger().Log(ctx, slog.LevelDebug, "the tool has run", "took", time.Since(began))
 	_, err = fmt.Fprintln(k.Stdout, text)
 	return err
+}
+
+// nearestTool says which tool may have been meant by a name that none has; empty where none is near.
+func nearestTool(name string, set *tool.Set) string {
+	nearest, least := "", (len(name)+1)/2
+	for _, t := range set.All() {
+		if d := levenshtein.ComputeDistance(strings.ToLower(t.Name), strings.ToLower(name)); d <= least {
+			nearest, least = fmt.Sprintf(" The nearest is %q.", t.Name), d-1
+		}
+	}
+	return nearest
 }
 
 // joined writes names one after the other, at most so many of them.

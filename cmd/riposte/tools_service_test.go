@@ -273,6 +273,9 @@ func TestToolSettings(t *testing.T) {
 		{"listen: 127.0.0.1:0\n\n# a comment\ntools: {mcp: {a: {}},\n  htpp: {}}\ntalk:\n  idle: 3s\n", "line 5: field htpp not found"},
 		{"tools: 3\n", "line 1: cannot unmarshal"},
 		{"tools:\n  http:\n    a: {url: \"http://x.example/{b}\"}\n", "tools.http.a: url has {b}, which is none of the parameters"},
+		{"tools:\n  http:\n    get weather: {url: \"http://x.example\"}\n", "tools.http.get weather: a tool is called \"get weather\": its name may have 1 to 64 of the letters a to z and A to Z, digits, dots, _ and -, and nothing else, such as get_weather"},
+		{"tools:\n  http:\n    größe: {url: \"http://x.example\"}\n", "such as gr_e"},
+		{"tools:\n  http:\n    \"\": {url: \"http://x.example\"}\n", "such as get_weather"},
 		{"tools:\n  mcp:\n    a: {}\n", "tools.mcp.a: it has to have a command"},
 		{"tools:\n  mcp:\n    a: {command: [x], url: \"http://x.example\"}\n", "tools.mcp.a: it has to have a command"},
 		{"tools:\n  mcp:\n    \"a b\": {command: [x]}\n", "tools.mcp.a b: a server's name"},
@@ -392,7 +395,9 @@ func TestToolsCommand(t *testing.T) {
 		{[]string{"tools"}, "NAME         BY     ARGUMENTS     ABOUT\nget_weather  clerk  city          The weather in a city.\nlook_up      clerk  city, [wait]  Look up the weather in a city.\nlost         clerk                It always fails.\n"},
 		{[]string{"tools", "call", "look_up", `{"city": "Rome"}`}, "21 degrees and sunny in Rome\n"},
 		{[]string{"tools", "call", "lost"}, "The tool failed: it is lost"},
-		{[]string{"tools", "call", "none"}, `There is no tool "none".`},
+		{[]string{"tools", "call", "none"}, `There is no tool "none". There are: get_weather, look_up, lost.`},
+		{[]string{"tools", "call", "get_wether"}, `There is no tool "get_wether". There are: get_weather, look_up, lost. The nearest is "get_weather".`},
+		{[]string{"tools", "list", "--route=sales"}, `there is no route "sales"; there are default`},
 	} {
 		var cmd struct {
 			Tools toolsCmd `cmd:""`

@@ -15,16 +15,31 @@ import (
 // maxCalls is how many calls one answer may make.
 const maxCalls = 8
 
-// toolName is what OpenAI's protocol allows for a name.
-var toolName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
+// toolName is what OpenAI's protocol allows for a name, and unfit is what a name may not have.
+var (
+	toolName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
+	unfit    = regexp.MustCompile(`[^a-zA-Z0-9_.-]+`)
+)
+
+// CheckName refuses a name that no tool can have, and says what a name may have in it.
+func CheckName(name string) error {
+	if toolName.MatchString(name) {
+		return nil
+	}
+	such := "get_weather"
+	if fit := unfit.ReplaceAllString(name, "_"); fit != name && len(fit) <= 64 && strings.Trim(fit, "_") != "" {
+		such = fit
+	}
+	return fmt.Errorf("a tool is called %.80q: its name may have 1 to 64 of the letters a to z and A to Z, digits, dots, _ and -, and nothing else, such as %s", name, such)
+}
 
 // Check refuses tools that cannot be offered, and a choice that means none of them. Its errors are llm.ErrFormat.
 func Check(tools []llm.Tool, choice llm.Choice) error {
 	known := map[string]bool{}
 	for _, t := range tools {
 		switch {
-		case !toolName.MatchString(t.Name):
-			return fmt.Errorf("%w: a tool is called %q: a name has 1 to 64 letters of the alphabet, digits, dots, _ and -", llm.ErrFormat, t.Name)
+		case CheckName(t.Name) != nil:
+			return fmt.Errorf("%w: %w", llm.ErrFormat, CheckName(t.Name))
 		case t.Name == string(llm.ChoiceNone) || t.Name == string(llm.ChoiceRequired):
 			return fmt.Errorf("%w: a tool cannot be called %q, which is a choice: rename it", llm.ErrFormat, t.Name)
 		case known[t.Name]:
