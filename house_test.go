@@ -36,6 +36,8 @@ var house = map[string][]string{
 	"transport/realtime": {"audio", "budget", "llm", "llm/toolcall", "transport"},
 	"transport/webrtc":   {"audio", "audio/opus", "audio/opus/track", "transport", "transport/realtime"},
 	"transport/phone":    {"audio", "audio/dtmf", "budget", "transport"},
+	"transport/telnyx":   {"transport", "transport/phone"},
+	"transport/vonage":   {"transport", "transport/phone"},
 	"caller":             {"audio", "audio/opus", "audio/opus/track"},
 	"caller/lossy":       {},
 	"bench":              {"audio", "audio/room", "bench/stub", "budget", "budget/trace", "budget/trace/sample", "budget/trace/store", "caller", "caller/lossy", "endpoint", "llm", "scenario", "scenario/live", "stt", "stt/wer", "tts"},

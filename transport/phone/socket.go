@@ -59,6 +59,9 @@ func (s *Socket) Read(within time.Duration) (text bool, message []byte, err erro
 	return false, nil, transport.ErrLost
 }
 
+// First is Read within the limit for far sides that have not said yet which call they bring.
+func (s *Socket) First() (text bool, message []byte, err error) { return s.Read(s.limits.Start) }
+
 // Next is Read within the limit for far sides that are silent.
 func (s *Socket) Next() (text bool, message []byte, err error) { return s.Read(s.limits.Idle) }
 
