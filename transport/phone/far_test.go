@@ -4,9 +4,11 @@ import (
 	"context"
 	"log/slog"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"riposte/audio"
@@ -20,6 +22,7 @@ type far struct {
 	there, back time.Duration // How long the ways are.
 	buffers     time.Duration // How long sound waits before it is played, where none is before it.
 	format      Format
+	slow        *rand.Rand // It takes what comes up to 4 ms late; nil at once.
 
 	events chan Event
 	over   chan struct{}
@@ -112,6 +115,9 @@ func (f *far) comes(do func()) {
 }
 
 func (f *far) Play(coded []byte) error {
+	if f.slow != nil {
+		time.Sleep(time.Duration(f.slow.IntN(4000)) * time.Microsecond)
+	}
 	coded = slices.Clone(coded)
 	f.mu.Lock()
 	f.sent = append(f.sent, time.Now())
@@ -275,4 +281,13 @@ func held(do func(ctx context.Context, c transport.Call, s transport.Settings) e
 			return transport.Settings{Detection: &transport.Detection{Interrupt: true}}, nil
 		},
 	}
+}
+
+// bubble is synctest.Test that lets come to its end what is on its way.
+func bubble(t *testing.T, do func(t *testing.T)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		do(t)
+		time.Sleep(10 * time.Second)
+	})
 }

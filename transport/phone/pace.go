@@ -18,7 +18,8 @@ type pace struct {
 
 	begun bool
 	sent  time.Duration // How much has left in all: positions in the call's sound are counted so.
-	next  time.Time     // When the next frame is due, if it follows the last one.
+	next  time.Time     // When the next frame is due, if it follows the last one,
+	until time.Time     // and until when the far side plays sound, and not nothing.
 	runs  []run         // What has left, the newest last.
 	held  time.Time     // Since when nothing may leave; zero while it may.
 	full  bool          // The far side wants nothing for now.
@@ -91,12 +92,12 @@ func (p *pace) dry(now time.Time) bool {
 	return p.begun && !p.whole() && p.held.IsZero() && !p.full && now.Sub(p.next) > tolerance
 }
 
-// hand returns how much of what has left the far side has not played yet.
+// hand returns how much sound has left that the far side has not played yet.
 func (p *pace) hand(now time.Time) time.Duration {
 	if p.pauses && !p.held.IsZero() {
 		now = p.held
 	}
-	return max(0, p.next.Sub(now))
+	return max(0, p.until.Sub(now))
 }
 
 // follow lets sound that could not leave until now follow what the far side has in hand, or begin anew where it has run dry.
@@ -139,7 +140,7 @@ func (p *pace) release(now time.Time) (since time.Time, paused time.Duration) {
 			r.length = min(r.length, max(0, at-r.from))
 			p.run(run{at, now, p.sent - at})
 		}
-		p.next = p.next.Add(paused)
+		p.next, p.until = p.next.Add(paused), p.until.Add(paused)
 	}
 	p.follow(now)
 	return since, paused
@@ -196,7 +197,9 @@ func (p *pace) take(frame []byte, now time.Time) (ok, sound bool) {
 		p.run(run{p.sent, p.next, FrameLength})
 	}
 	p.sent += FrameLength
-	p.next = p.next.Add(FrameLength)
+	if p.next = p.next.Add(FrameLength); sound {
+		p.until = p.next
+	}
 	return true, sound
 }
 
@@ -231,7 +234,11 @@ func (p *pace) played(at time.Time) time.Duration {
 func (p *pace) cut(now time.Time, emptied bool) {
 	p.taken += int64(len(p.queue) - p.head)
 	p.queue, p.head, p.cues, p.held = p.queue[:0], 0, nil, time.Time{}
-	if emptied && p.next.After(now) && !p.steady {
+	if !emptied {
+		return
+	}
+	p.until = now
+	if p.next.After(now) && !p.steady {
 		p.next = now
 	}
 }

@@ -1,10 +1,8 @@
 package phone
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 	"time"
 )
@@ -119,34 +117,4 @@ func (s *Server) admit(o Opening) (release func(), err error) {
 		return nil, &Refusal{err}
 	}
 	return release, nil
-}
-
-// Converse holds a call on a line until it ends, closes the line, and says why it ended. Where the error is a *Refusal there was no call, and the
-// line is still open.
-func (s *Server) Converse(ctx context.Context, line Line, o Opening) error {
-	release, err := s.admit(o)
-	if err != nil {
-		return err
-	}
-	defer release()
-	settings, err := s.Choose(o)
-	if err != nil {
-		return &Refusal{err}
-	}
-	c := newCall(s, line, o, settings)
-	log := s.log().With("call", c.ID())
-	log.Info("call begins", "wire", o.Wire, "line", o.ID, "from", o.From, "to", o.To, "route", c.settings.Route)
-	began := time.Now()
-	err = c.hold(ctx)
-	log.Info("call ended", "why", err, "lasted", time.Since(began).Round(time.Millisecond), "sound", c.counts.snapshot())
-	s.counts.add(&c.counts)
-	return err
-}
-
-// log returns where the server logs.
-func (s *Server) log() *slog.Logger {
-	if s.Log == nil {
-		return slog.New(slog.DiscardHandler)
-	}
-	return s.Log
 }

@@ -1,0 +1,369 @@
+package phone
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"riposte/audio"
+	"riposte/audio/dtmf"
+	"riposte/budget"
+	"riposte/transport"
+)
+
+// listen receives until the call ends, and returns what came.
+func listen(ctx context.Context, c transport.Call) (all []transport.Inbound, err error) {
+	for {
+		in, err := c.Receive(ctx)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, in)
+	}
+}
+
+// listening returns a server whose calls only listen.
+func listening(all *[]transport.Inbound) *Server {
+	return held(func(ctx context.Context, c transport.Call, _ transport.Settings) (err error) {
+		*all, err = listen(ctx, c)
+		return err
+	})
+}
+
+// Pieces that come twice or too late are left out, and gaps that the far side's clock shows are silent.
+func TestPieces(t *testing.T) {
+	type came struct {
+		sequence uint64
+		at       int // In ms; -1 where the wire does not say.
+	}
+	for _, tt := range []struct {
+		name   string
+		came   []came
+		sound  time.Duration
+		counts Counts
+	}{
+		{"in order", []came{{1, 0}, {2, 20}, {3, 40}}, 60 * ms, Counts{Received: 3}},
+		{"twice", []came{{1, 0}, {2, 20}, {2, 20}, {3, 40}}, 60 * ms, Counts{Received: 4, Twice: 1}},
+		{"out of order", []came{{1, 0}, {3, 40}, {2, 20}, {4, 60}}, 80 * ms, Counts{Received: 4, Twice: 1, Missing: 1}},
+		{"one is missing", []came{{1, 0}, {2, 20}, {4, 60}}, 80 * ms, Counts{Received: 3, Missing: 1}},
+		{"all is missing for long", []came{{1, 0}, {2, 60_000}, {3, 60_020}}, 60*ms + 2*time.Second, Counts{Received: 3, Missing: 1}},
+		{"the clock begins anew", []came{{1, 60_000}, {2, 0}, {3, 20}}, 60 * ms, Counts{Received: 3}},
+		{"a clock without numbers", []came{{0, 0}, {0, 20}, {0, 20}, {0, 60}}, 80 * ms, Counts{Received: 4, Twice: 1, Missing: 1}},
+		{"neither", []came{{0, -1}, {0, -1}}, 40 * ms, Counts{Received: 2}},
+		{"a clock that rounds", []came{{1, 0}, {2, 23}, {3, 39}, {4, 61}}, 80 * ms, Counts{Received: 4}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				f := newFar(mulaw)
+				var got []transport.Inbound
+				s := listening(&got)
+				go func() {
+					for _, c := range tt.came {
+						f.events <- Media{
+							Coded: mulaw.silence(160), Arrived: time.Now(), Sequence: c.sequence, At: time.Duration(c.at) * ms, Timed: c.at >= 0,
+						}
+					}
+					time.Sleep(time.Second)
+					f.events <- ended{why: transport.ErrHungUp}
+				}()
+				if err := s.Converse(t.Context(), f, opened(mulaw, 0, false)); err != transport.ErrHungUp || f.why != transport.ErrHungUp {
+					t.Errorf("it ended with %v, and the line was told %v", err, f.why)
+				}
+				var sound time.Duration
+				for _, in := range got {
+					sound += in.(transport.Sound).PCM.Duration(8000)
+				}
+				if sound != tt.sound || s.Counts() != tt.counts {
+					t.Errorf("%v of sound, want %v; %+v, want %+v", sound, tt.sound, s.Counts(), tt.counts)
+				}
+			})
+		})
+	}
+}
+
+// Far sides are held to what a call may take, and calls end for the right reasons.
+func TestLimits(t *testing.T) {
+	piece := func(n int) Media { return Media{Coded: make([]byte, n), Arrived: time.Now()} }
+	for _, tt := range []struct {
+		name    string
+		out     Format
+		far     func(f *far)
+		want    error
+		says    string
+		lasting time.Duration
+	}{
+		{"silent from the beginning", mulaw, func(*far) {}, transport.ErrIdle, "", 10 * time.Second},
+		{"silent later", mulaw, func(f *far) { time.Sleep(8 * time.Second); f.events <- piece(160) }, transport.ErrIdle, "", 18 * time.Second},
+		{"for too long", mulaw, func(f *far) {
+			for {
+				select {
+				case f.events <- Nothing{}:
+				case <-f.over:
+					return
+				}
+				time.Sleep(5 * time.Second)
+			}
+		}, transport.ErrExpired, "", 4 * time.Hour},
+		{"half a sample", Format{Linear, 8000}, func(f *far) { f.events <- piece(321) }, nil, "321 bytes", 0},
+		{"faster than it was spoken", mulaw, func(f *far) {
+			for range 200 {
+				select {
+				case f.events <- piece(8000):
+				case <-f.over:
+					return
+				}
+			}
+		}, nil, "faster than it was spoken", 0},
+		{"hung up", mulaw, func(f *far) { f.events <- ended{why: transport.ErrHungUp} }, transport.ErrHungUp, "", 0},
+		{"against the rules", mulaw, func(f *far) { f.events <- ended{why: &Misuse{"No."}} }, nil, "No.", 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				f := newFar(tt.out)
+				var got []transport.Inbound
+				s := listening(&got)
+				go tt.far(f)
+				began := time.Now()
+				err := s.Converse(t.Context(), f, opened(tt.out, 0, false))
+				m, misused := errors.AsType[*Misuse](err)
+				switch {
+				case tt.says != "" && (!misused || !strings.Contains(m.Message, tt.says)), tt.says == "" && !errors.Is(err, tt.want):
+					t.Errorf("it ended with %v", err)
+				case f.why != err:
+					t.Errorf("the line was told %v", f.why)
+				}
+				if lasted := time.Since(began); lasted != tt.lasting {
+					t.Errorf("it lasted %v", lasted)
+				}
+			})
+		})
+	}
+}
+
+// A line that cannot be written to ends the call with its reason.
+func TestSlowLine(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := held(func(ctx context.Context, c transport.Call, set transport.Settings) error {
+			r := transport.Response{ID: "a", Item: "i"}
+			for ctx.Err() == nil {
+				_ = c.Send(ctx, transport.Voice{Response: r, PCM: tone(FrameLength, 8000)})
+			}
+			return context.Cause(ctx)
+		})
+		if err := s.Converse(t.Context(), stuck{newFar(mulaw)}, opened(mulaw, 0, false)); err != transport.ErrSlowReader {
+			t.Error(err)
+		}
+	})
+}
+
+type stuck struct{ *far }
+
+func (stuck) Play([]byte) error { time.Sleep(5 * time.Second); return transport.ErrSlowReader }
+
+// Many connections that do not say what they bring take no more than the places for such.
+func TestWait(t *testing.T) {
+	var s Server
+	var done []func()
+	for range 500 {
+		if d, err := s.Wait(); err == nil {
+			done = append(done, d)
+		} else if _, ok := errors.AsType[*Refusal](err); !ok {
+			t.Error(err)
+		}
+	}
+	if len(done) != 32 {
+		t.Errorf("%d wait", len(done))
+	}
+	done[0]()
+	done[0]()
+	if _, err := s.Wait(); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.Wait(); err == nil {
+		t.Error("a place was given back twice")
+	}
+}
+
+// A place is taken for a call before it comes, found by it, and given back where it does not come.
+func TestAnnounce(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		places := 2
+		full := errors.New("all places are taken")
+		var got []transport.Inbound
+		s := listening(&got)
+		s.Admit = func() (func(), error) {
+			if places == 0 {
+				return nil, full
+			}
+			places--
+			return func() { places++ }, nil
+		}
+		call := func(id string) error {
+			o := opened(mulaw, 0, false)
+			o.ID = id
+			f := newFar(mulaw)
+			f.events <- ended{why: transport.ErrHungUp}
+			err := s.Converse(t.Context(), f, o)
+			f.Close(nil)
+			return err
+		}
+		for _, id := range []string{"1", "2"} {
+			if err := s.Announce("test", id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.Announce("test", "3"); !errors.Is(err, full) {
+			t.Errorf("a third one: %v", err)
+		}
+		if err := call("3"); !errors.Is(err, full) {
+			t.Errorf("a third one came: %v", err)
+		}
+		if err := call("1"); err != transport.ErrHungUp || places != 1 {
+			t.Errorf("the first one: %v, and then %d places", err, places)
+		}
+		if err := s.Announce("test", "2"); err != nil || places != 1 {
+			t.Errorf("the second one again: %v, and then %d places", err, places)
+		}
+		time.Sleep(PlaceKept)
+		synctest.Wait()
+		if places != 2 {
+			t.Errorf("%d places after nobody came", places)
+		}
+		if err := s.Announce("test", "4"); err != nil || places != 1 {
+			t.Error(err)
+		}
+		s.Withdraw("test", "4")
+		s.Withdraw("test", "4")
+		if places != 2 {
+			t.Errorf("%d places after one was withdrawn", places)
+		}
+		s.Choose = func(Opening) (transport.Settings, error) { return transport.Settings{}, errors.New("no such route") }
+		if err := call("5"); err == nil || places != 2 {
+			t.Errorf("no such route: %v, %d places", err, places)
+		}
+	})
+}
+
+// Keys come by messages or as sound, and are sent so.
+func TestKeys(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFar(mulaw)
+		var got []transport.Inbound
+		s := listening(&got)
+		s.Tones = true
+		sound, err := dtmf.Keypad{}.Sound("12#")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			f.events <- Key{'*'}
+			for frame := range slices.Chunk(append(sound, make(audio.PCM, 800)...), 160) {
+				f.events <- Media{Coded: mulaw.Append(nil, frame), Arrived: time.Now()}
+				time.Sleep(FrameLength)
+			}
+			f.events <- ended{why: transport.ErrHungUp}
+		}()
+		o := opened(mulaw, 0, false)
+		o.Toned = true
+		_ = s.Converse(t.Context(), f, o)
+		var keys string
+		for _, in := range got {
+			if k, ok := in.(transport.Key); ok {
+				keys += string(k.Digit)
+			}
+		}
+		if keys != "*12#" {
+			t.Errorf("the keys are %q", keys)
+		}
+	})
+	bubble(t, func(t *testing.T) {
+		f := newFar(mulaw)
+		s := held(func(ctx context.Context, c transport.Call, set transport.Settings) error {
+			if err := c.(transport.Telephone).Press(ctx, "1x"); !errors.Is(err, dtmf.ErrDigit) {
+				t.Error(err)
+			}
+			if err := c.(transport.Telephone).Press(ctx, "90w4"); err != nil {
+				t.Error(err)
+			}
+			return c.(transport.Telephone).HangUp(ctx)
+		})
+		_ = s.Converse(t.Context(), f, opened(mulaw, 0, false))
+		d := dtmf.Detector{}
+		var keys string
+		for _, p := range f.played {
+			for _, k := range d.Take(mulaw.Decode(p.coded)) {
+				keys += string(k.Rune)
+			}
+		}
+		if keys != "904" {
+			t.Errorf("the keys are %q", keys)
+		}
+	})
+}
+
+// From the mark at an answer's first audible sound it is known when that was heard.
+func TestMouthToEar(t *testing.T) {
+	for _, buffers := range []time.Duration{0, 90 * ms} {
+		bubble(t, func(t *testing.T) {
+			f := newFar(mulaw)
+			f.there, f.back, f.buffers = 70*ms, 40*ms, buffers
+			var got []transport.Inbound
+			s := held(func(ctx context.Context, c transport.Call, set transport.Settings) (err error) {
+				p := &speaker{T: t, call: c, ctx: ctx, settings: set}
+				p.pacer.Lead = set.Lead
+				go func() {
+					p.say("a", nil, 900*ms, 300*ms)
+					_ = c.Send(ctx, transport.TurnReport{Response: "a", Report: budget.Report{Verdict: budget.Met, Marks: map[budget.Mark]time.Duration{budget.FirstAudible: 500 * ms}}})
+					_ = c.Send(ctx, transport.TurnReport{Response: "b", Report: budget.Report{Verdict: budget.Met, Marks: map[budget.Mark]time.Duration{budget.FirstAudible: 500 * ms}}})
+				}()
+				got, err = listen(ctx, c)
+				return err
+			})
+			time.AfterFunc(5*time.Second, func() { f.events <- ended{why: transport.ErrHungUp} })
+			_ = s.Converse(t.Context(), clearing{marking{f}}, opened(mulaw, 300*ms, false))
+			want := transport.Heard{Response: "a", MouthToEar: 500*ms + 110*ms + buffers, Detail: fmt.Sprintf("round trip 110 ms, buffered for %d ms", buffers.Milliseconds())}
+			if len(got) != 1 || got[0] != want {
+				t.Errorf("%+v, want %+v", got, want)
+			}
+		})
+	}
+}
+
+// What can be had of a line is a transport.Telephone, and marks of others change nothing.
+func TestTelephone(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFar(mulaw)
+		s := held(func(ctx context.Context, c transport.Call, set transport.Settings) error {
+			phone := c.(transport.Telephone)
+			if p := phone.Parties(); p != (transport.Parties{From: "+491", To: "+492", Line: "1"}) {
+				t.Errorf("%+v", p)
+			}
+			if err := phone.Transfer(ctx, "+493", ""); err != transport.ErrCannot {
+				t.Error(err)
+			}
+			f.events <- Marked{"riposte"}
+			p := &speaker{T: t, call: c, ctx: ctx, settings: set}
+			p.pacer.Lead = set.Lead
+			p.say("a", nil, time.Second)
+			began := time.Now()
+			if err := phone.HangUp(ctx); err != nil {
+				t.Error(err)
+			}
+			if took := time.Since(began); took < 300*ms || took > 400*ms {
+				t.Errorf("it hung up after %v", took)
+			}
+			return nil
+		})
+		if err := s.Converse(t.Context(), clearing{marking{f}}, opened(mulaw, 300*ms, false)); err != transport.ErrEnded {
+			t.Error(err)
+		}
+		if n := s.Counts().Unknown; n != 1 {
+			t.Errorf("%d marks were not known", n)
+		}
+	})
+}
