@@ -101,12 +101,12 @@ func TestLimits(t *testing.T) {
 		{"silent later", mulaw, func(f *far) { time.Sleep(8 * time.Second); f.events <- piece(160) }, transport.ErrIdle, "", 18 * time.Second},
 		{"for too long", mulaw, func(f *far) {
 			for {
+				f.events <- Nothing{}
 				select {
-				case f.events <- Nothing{}:
+				case <-time.After(5 * time.Second):
 				case <-f.over:
 					return
 				}
-				time.Sleep(5 * time.Second)
 			}
 		}, transport.ErrExpired, "", 4 * time.Hour},
 		{"half a sample", Format{Linear, 8000}, func(f *far) { f.events <- piece(321) }, nil, "321 bytes", 0},

@@ -36,7 +36,6 @@ type far struct {
 	log    []string // What was sent, other than sound.
 	why    error
 	closed bool
-	paused time.Time
 }
 
 type piece struct {

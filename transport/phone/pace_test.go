@@ -77,12 +77,12 @@ func TestPaceForLong(t *testing.T) {
 // silence has the far side send silence, until the call ends.
 func (f *far) silence() {
 	for n := uint64(1); ; n++ {
+		f.events <- Media{Coded: mulaw.silence(160), Arrived: time.Now(), Sequence: n}
 		select {
-		case f.events <- Media{Coded: mulaw.silence(160), Arrived: time.Now(), Sequence: n}:
+		case <-time.After(FrameLength):
 		case <-f.over:
 			return
 		}
-		time.Sleep(FrameLength)
 	}
 }
 
