@@ -32,6 +32,7 @@ var routeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 // engine of this machine, which all calls share, or to the service.
 var perCall = []string{
 	"llm-max-tokens", "llm-temperature", "llm-top-p", "llm-top-k", "llm-min-p", "llm-repeat-penalty", "llm-seed", "stt-language", "tts-speed", "tools",
+	"phone-numbers", "phone-parameters",
 }
 
 // perServer are those that name what answers a route's calls, and say how it is reached. What they name is served elsewhere, or is one that
@@ -63,6 +64,10 @@ func (s *settings) openRoutes() (map[string]*route, error) {
 			}
 			routes[name] = r
 		}
+	}
+	if len(errs) == 0 {
+		_, err := switchboardOf(routes)
+		errs = append(errs, err)
 	}
 	return routes, errors.Join(errs...)
 }

@@ -59,7 +59,8 @@ type service struct {
 	traces    trace.Sinks     // What is told of calls and turns.
 	telemetry telemetry
 	queues    queues
-	routes    map[string]*route // By their names, the default one included.
+	routes    map[string]*route // By their names, the default one included,
+	board     switchboard       // and which of them takes which calls by telephone.
 	tools     toolbox
 	admission budget.Admission
 	status    web.Status
@@ -113,7 +114,10 @@ func (s *service) serve(ctx context.Context, listener net.Listener, ready func()
 	defer end(nil)
 
 	var err error
-	if s.routes, err = s.settings.openRoutes(); err != nil {
+	if s.routes, err = s.settings.openRoutes(); err == nil {
+		s.board, err = switchboardOf(s.routes)
+	}
+	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	flush, err := s.openTelemetry(ctx)

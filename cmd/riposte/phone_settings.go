@@ -1,0 +1,59 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// phoneSettings are what calls by telephone are held by.
+type phoneSettings struct {
+	Numbers    []string `placeholder:"NUMBER" help:"In a route's file: the dialled numbers or extensions whose calls it takes; +4930* is all that begin so. The longest that fits counts." group:"phone"`
+	Parameters []string `placeholder:"NAME=VALUE" help:"In a route's file: what the far side has to say of a call that it takes, such as campaign=spring. It counts before numbers." group:"phone"`
+	Strict     bool     `help:"Refuse calls to numbers that no route takes. Otherwise the default route takes them." group:"phone"`
+}
+
+// number is what phone.numbers may hold: a number or an extension, or the beginning of some.
+var number = regexp.MustCompile(`^(\+?[0-9A-Za-z._-]{1,64}\*?|\*)$`)
+
+func (s *phoneSettings) validate() error {
+	var errs []error
+	for _, n := range s.Numbers {
+		if !number.MatchString(digitsOf(n)) {
+			errs = append(errs, fmt.Errorf("phone-numbers holds %q: it must be a number such as +493012345, an extension such as 100, or the beginning of some, such as +4930*", n))
+		}
+	}
+	for _, p := range s.Parameters {
+		if name, value, ok := strings.Cut(p, "="); !ok || name == "" || value == "" {
+			errs = append(errs, fmt.Errorf("phone-parameters holds %q: it must be NAME=VALUE, such as campaign=spring", p))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// separators are what people write between the digits of a number.
+var separators = strings.NewReplacer(" ", "", "-", "", "(", "", ")", "", "/", "", "\u00a0", "")
+
+// digitsOf returns a number without what is only there to be read: its scheme, its host, and separators. 00 at its beginning is +.
+func digitsOf(number string) string {
+	number = strings.TrimSpace(number)
+	for _, scheme := range []string{"sip:", "sips:", "tel:"} {
+		if len(number) > len(scheme) && strings.EqualFold(number[:len(scheme)], scheme) {
+			number = number[len(scheme):]
+			break
+		}
+	}
+	number, _, _ = strings.Cut(number, ";")
+	number, _, _ = strings.Cut(number, "@")
+	if strings.Trim(number, "+0123456789*()-/. \u00a0") == "" { // else it is a name
+		number = strings.ReplaceAll(separators.Replace(number), ".", "")
+	}
+	if rest, ok := strings.CutPrefix(number, "00"); ok && len(rest) >= shortestAbroad {
+		return "+" + rest
+	}
+	return number
+}
+
+// shortestAbroad is how many digits follow 00 at least where that stands for +: 001 may be an extension.
+const shortestAbroad = 7
