@@ -93,6 +93,8 @@ func TestTalkPage(t *testing.T) {
 		browsertest.Ask[bool](b, `(() => {
 			window.phases = []
 			new MutationObserver(() => window.phases.push(document.getElementById('call').dataset.phase)).observe(document.getElementById('call'), { attributeFilter: ['data-phase'] })
+			window.verdicts = []
+			new MutationObserver(() => window.verdicts.push(document.querySelector('#turn b')?.textContent)).observe(document.getElementById('turn'), { childList: true })
 			window.connections = []
 			window.RTCPeerConnection = class extends RTCPeerConnection { constructor(...args) { super(...args); window.connections.push(this) } }
 			return true
@@ -131,6 +133,7 @@ func TestTalkPage(t *testing.T) {
 	})
 	b.Step("figures", func(t *testing.T) {
 		b.Until("document.querySelectorAll('.gaps rect').length >= 2 && document.querySelectorAll('.gaps circle').length >= 2")
+		b.Is("what was heard was shown at once", "window.verdicts[0] === 'heard' && document.querySelector('#turn b').textContent !== 'heard'")
 		b.Is("there are the stages", "document.querySelectorAll('.bar rect[class^=s-]').length >= 3 && document.querySelector('.bar .budget')")
 		gap, ear := browsertest.Ask[string](b, "document.getElementById('gap').textContent"), browsertest.Ask[string](b, "document.getElementById('ear').textContent")
 		t.Logf("gap %s, from mouth to ear %s", gap, ear)

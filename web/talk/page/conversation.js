@@ -21,6 +21,7 @@ export class Conversation {
   entries = []
   turns = []
   problem = null // The last error that the service told of.
+  fresh = null // A turn of which only that is known yet when its answer was heard here: it is told of when the answer has ended.
   spoken = null // The answer that is to be measured: what it answers was said, and not written.
 
   #hearing = false
@@ -31,6 +32,7 @@ export class Conversation {
   #stopped = null // The item that was said last, to its end.
   #silent = new Set() // Items that are silences.
   #ears = new Map()
+  #shares = null // Of the budget, in milliseconds.
 
   // phase returns what the call does now.
   get phase() {
@@ -43,6 +45,10 @@ export class Conversation {
   // take takes the next event.
   take(e) {
     switch (e.type) {
+      case 'session.created':
+      case 'session.updated':
+        this.#shares = sharesOf(e.session?.riposte?.budget)
+        return
       case 'input_audio_buffer.speech_started':
         this.#hearing = true
         this.#held = false
@@ -116,13 +122,14 @@ export class Conversation {
     this.#ears.set(response, ms)
     const turn = this.turns.find((t) => t.response === response)
     if (turn) turn.ear = ms
+    else if (this.#shares) this.fresh = { response, verdict: 'heard', blame: '', total: ms, stages: {}, shares: this.#shares, plan: sum(this.#shares), ear: ms }
     if (this.#ears.size > mostTurns) this.#ears.delete(this.#ears.keys().next().value)
   }
 
   // broken forgets what a call was in the middle of, when another one takes its place.
   broken() {
     this.#hearing = this.#thinking = this.#sounding = this.#held = this.#asked = false
-    this.spoken = null
+    this.spoken = this.fresh = null
     this.#dropPartial()
     for (const e of this.entries) if (e.state === 'sounding') Object.assign(e, { state: 'interrupted', heard: e.text })
   }
@@ -189,14 +196,20 @@ export class Conversation {
       entry.heard = heardOf(entry.text, e.answer)
       if (!entry.heard && e.continued) this.#remove(entry.id)
     }
+    if (this.fresh?.response === e.response_id) this.fresh = null
     if (!e.verdict) return
     this.turns.push({
       response: e.response_id, said: e.transcript, verdict: e.verdict, blame: e.blame, total: e.total_ms, stages: e.stages_ms, shares: e.shares_ms,
-      plan: Object.values(e.shares_ms).reduce((a, b) => a + b, 0), actions: e.actions, ear: this.#ears.get(e.response_id) ?? null,
+      plan: sum(e.shares_ms), actions: e.actions, ear: this.#ears.get(e.response_id) ?? null,
     })
     if (this.turns.length > mostTurns) this.turns.shift()
   }
 }
+
+const sum = (shares) => Object.values(shares).reduce((a, b) => a + b, 0)
+
+// sharesOf returns the shares of a budget as a session has it; null without one.
+const sharesOf = (budget) => budget ? { mic: budget.mic_ms, stt: budget.stt_ms, llm: budget.llm_ms, tts: budget.tts_ms } : null
 
 // heardOf returns how much of a text was heard, where the words of what was heard are known.
 export function heardOf(text, heard) {

@@ -5,12 +5,13 @@ import { h, s } from './dom.js'
 export const stages = ['mic', 'stt', 'llm', 'tts']
 export const stageNames = { mic: 'Microphone', stt: 'Recogniser', llm: 'Model', tts: 'Voice' }
 const verdicts = {
+  heard: 'The answer begins to be heard here. What the service says of it follows when it has ended.',
   met: 'The answer was heard within the budget.',
   masked: 'The answer came late, and something else was heard in time.',
   over: 'The answer was heard later than the budget allows.',
   failed: 'There was no answer, only an apology.',
 }
-const signs = { met: 'M6 1.5a4.5 4.5 0 1 0 .01 0z', masked: 'M6 1.5a4.5 4.5 0 0 1 0 9z', over: 'M6 1L11.5 11H.5z', failed: 'M2 1l4 4 4-4 1 1-4 4 4 4-1 1-4-4-4 4-1-1 4-4-4-4z' }
+const signs = { heard: 'M1 4h2.5L7 1v10L3.5 8H1zM9 3.5q3 2.5 0 5z', met: 'M6 1.5a4.5 4.5 0 1 0 .01 0z', masked: 'M6 1.5a4.5 4.5 0 0 1 0 9z', over: 'M6 1L11.5 11H.5z', failed: 'M2 1l4 4 4-4 1 1-4 4 4 4-1 1-4-4-4 4-1-1 4-4-4-4z' }
 
 const whole = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 0 })
 export const ms = (n) => (n === null || n === undefined ? '–' : `${whole.format(n)} ms`)
@@ -44,11 +45,12 @@ export function bar(turn, width) {
 
 // spoken returns a turn in a sentence.
 export function spoken(turn) {
+  if (turn.verdict === 'heard') return `Heard after ${ms(turn.ear)} of ${ms(turn.plan)}.`
   const parts = stages.filter((k) => turn.stages[k] !== undefined).map((k) => `${stageNames[k]} ${ms(turn.stages[k])} of ${ms(turn.shares[k])}`)
   return `${turn.verdict}, ${ms(turn.total)} of ${ms(turn.plan)}. ${parts.join(', ')}.${turn.blame ? ` The ${stageNames[turn.blame].toLowerCase()} is to blame.` : ''}`
 }
 
-// shown returns a turn: its verdict, its bar and its numbers.
+// shown returns a turn: its verdict, its bar and its numbers, as far as they are known.
 export function shown(turn, width, traces) {
   return [
     h('p', { class: `verdict v-${turn.verdict}`, title: verdicts[turn.verdict] }, s('svg', { class: 'sign', viewBox: '0 0 12 12', 'aria-hidden': 'true', focusable: 'false' }, s('path', { d: signs[turn.verdict] ?? '' })),
@@ -56,9 +58,9 @@ export function shown(turn, width, traces) {
     bar(turn, width),
     h('dl', { class: 'stages' }, stages.map((stage) => h('div', {}, h('dt', {}, h('i', { class: `swatch f-${stage}`, 'aria-hidden': 'true' }), stageNames[stage]),
       h('dd', { class: turn.stages[stage] > turn.shares[stage] ? 'over' : null }, turn.stages[stage] === undefined ? '–' : whole.format(turn.stages[stage]), h('small', {}, ` of ${ms(turn.shares[stage])}`))))),
-    h('dl', { class: 'totals' }, h('div', {}, h('dt', {}, 'Gap at the service'), h('dd', { id: 'gap' }, ms(turn.total))),
+    h('dl', { class: 'totals' }, h('div', {}, h('dt', {}, 'Gap at the service'), h('dd', { id: 'gap' }, turn.verdict === 'heard' ? '–' : ms(turn.total))),
       h('div', { title: 'From your last sound to the first of the answer, as this browser hears them.' }, h('dt', {}, h('i', { class: 'swatch ear', 'aria-hidden': 'true' }), 'From mouth to ear'), h('dd', { id: 'ear' }, ms(turn.ear)))),
-    traces ? h('p', {}, h('a', { href: `/traces?turn=${encodeURIComponent(turn.response)}`, target: '_blank', rel: 'noopener' }, 'Its trace')) : null,
+    traces && turn.verdict !== 'heard' ? h('p', {}, h('a', { href: `/traces?turn=${encodeURIComponent(turn.response)}`, target: '_blank', rel: 'noopener' }, 'Its trace')) : null,
   ]
 }
 

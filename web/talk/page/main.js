@@ -56,12 +56,12 @@ function show() {
 // figures shows the turns.
 let figuresOf = null
 function figures() {
-  const turn = conversation.turns.at(-1)
-  const state = turn && `${turn.response} ${turn.ear} ${conversation.turns.length} ${byID('turn').clientWidth}`
+  const turn = conversation.fresh ?? conversation.turns.at(-1)
+  const state = turn && `${turn.response} ${turn.verdict} ${turn.ear} ${conversation.turns.length} ${byID('turn').clientWidth}`
   if (!turn || state === figuresOf) return
   figuresOf = state
   byID('turn').replaceChildren(...shown(turn, byID('turn').clientWidth, about.traces).filter(Boolean))
-  byID('gaps').replaceChildren(...gaps(conversation.turns, byID('gaps').clientWidth))
+  if (conversation.turns.length) byID('gaps').replaceChildren(...gaps(conversation.turns, byID('gaps').clientWidth))
 }
 new ResizeObserver(figures).observe(byID('turn'))
 

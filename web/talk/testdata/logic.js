@@ -89,6 +89,23 @@ const tests = {
     d.heard('r1', 710)
     same(d.turns[0].ear, 710)
   },
+  'what was heard is known before the turn is': () => {
+    const begun = event('session.created', { session: { riposte: { budget: { mode: 'enforce', mic_ms: 40, stt_ms: 300, llm_ms: 600, tts_ms: 150 } } } })
+    const [c] = after(begun, ...asked, ...answered)
+    c.heard('r1', 700)
+    same([c.fresh.response, c.fresh.ear, c.fresh.plan, c.turns.length, spoken(c.fresh)], ['r1', 700, 1090, 0, 'Heard after 700 ms of 1,090 ms.'])
+    if (!(scaleOf(c.fresh) >= 1)) throw new Error('it has no bar')
+    c.take(turn('r1', ''))
+    same([c.fresh, c.turns[0].ear], [null, 700])
+    const [d] = after(begun, ...asked, ...answered)
+    d.heard('r1', 700)
+    d.take(turn('r1', '', { verdict: '' }))
+    same([d.fresh, d.turns], [null, []])
+    const [e] = after(begun, ...asked, ...answered)
+    e.heard('r1', 700)
+    e.broken()
+    same(e.fresh, null)
+  },
   'a greeting has no verdict and is no turn': () => same(after(created('r1'), words('r1', 'Hello.'), done('r1'), turn('r1', 'Hello.', { verdict: '' }))[0].turns, []),
   'a broken call is in the middle of nothing': () => {
     const [c] = after(...asked, ...answered, hypothesis('i2', 'Wait'))
