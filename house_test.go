@@ -40,6 +40,7 @@ var house = map[string][]string{
 	"transport/vonage":   {"transport", "transport/phone"},
 	"caller":             {"audio", "audio/opus", "audio/opus/track"},
 	"caller/lossy":       {},
+	"caller/phone":       {"audio", "caller"},
 	"bench":              {"audio", "audio/room", "bench/stub", "budget", "budget/trace", "budget/trace/sample", "budget/trace/store", "caller", "caller/lossy", "endpoint", "llm", "scenario", "scenario/live", "stt", "stt/wer", "tts"},
 	"bench/stub":         {"audio", "budget", "llm", "stt", "tts"},
 	"rest":               {"audio", "audio/lame", "audio/opus", "budget", "llm", "llm/toolcall", "stt", "tts"},
