@@ -36,6 +36,8 @@ type call struct {
 	room chan struct{} // when there may be room for more sound,
 	own  chan struct{} // and when the call itself has something to say.
 
+	filled int // Where in what fills pauses the next of it is. Of run alone.
+
 	writing sync.Mutex // Held while something is written to the line. It is taken before mu.
 
 	mu     sync.Mutex

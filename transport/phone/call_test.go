@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -192,16 +193,17 @@ func TestWait(t *testing.T) {
 // A place is taken for a call before it comes, found by it, and given back where it does not come.
 func TestAnnounce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		places := 2
+		var places atomic.Int64
+		places.Store(2)
 		full := errors.New("all places are taken")
 		var got []transport.Inbound
 		s := listening(&got)
 		s.Admit = func() (func(), error) {
-			if places == 0 {
+			if places.Load() == 0 {
 				return nil, full
 			}
-			places--
-			return func() { places++ }, nil
+			places.Add(-1)
+			return func() { places.Add(1) }, nil
 		}
 		call := func(id string) error {
 			o := opened(mulaw, 0, false)
@@ -223,28 +225,28 @@ func TestAnnounce(t *testing.T) {
 		if err := call("3"); !errors.Is(err, full) {
 			t.Errorf("a third one came: %v", err)
 		}
-		if err := call("1"); err != transport.ErrHungUp || places != 1 {
-			t.Errorf("the first one: %v, and then %d places", err, places)
+		if err := call("1"); err != transport.ErrHungUp || places.Load() != 1 {
+			t.Errorf("the first one: %v, and then %d places", err, places.Load())
 		}
-		if err := s.Announce("test", "2"); err != nil || places != 1 {
-			t.Errorf("the second one again: %v, and then %d places", err, places)
+		if err := s.Announce("test", "2"); err != nil || places.Load() != 1 {
+			t.Errorf("the second one again: %v, and then %d places", err, places.Load())
 		}
 		time.Sleep(PlaceKept)
 		synctest.Wait()
-		if places != 2 {
-			t.Errorf("%d places after nobody came", places)
+		if places.Load() != 2 {
+			t.Errorf("%d places after nobody came", places.Load())
 		}
-		if err := s.Announce("test", "4"); err != nil || places != 1 {
+		if err := s.Announce("test", "4"); err != nil || places.Load() != 1 {
 			t.Error(err)
 		}
 		s.Withdraw("test", "4")
 		s.Withdraw("test", "4")
-		if places != 2 {
-			t.Errorf("%d places after one was withdrawn", places)
+		if places.Load() != 2 {
+			t.Errorf("%d places after one was withdrawn", places.Load())
 		}
 		s.Choose = func(Opening) (transport.Settings, error) { return transport.Settings{}, errors.New("no such route") }
-		if err := call("5"); err == nil || places != 2 {
-			t.Errorf("no such route: %v, %d places", err, places)
+		if err := call("5"); err == nil || places.Load() != 2 {
+			t.Errorf("no such route: %v, %d places", err, places.Load())
 		}
 	})
 }
@@ -364,6 +366,33 @@ func TestTelephone(t *testing.T) {
 		}
 		if n := s.Counts().Unknown; n != 1 {
 			t.Errorf("%d marks were not known", n)
+		}
+	})
+}
+
+// A line that needs sound all the time gets soft noise where nothing is said, and no answer gets any.
+func TestNoise(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFar(mulaw)
+		s := held(func(ctx context.Context, c transport.Call, set transport.Settings) error {
+			p := &speaker{T: t, call: c, ctx: ctx, settings: set}
+			p.pacer.Lead = set.Lead
+			time.Sleep(time.Second)
+			p.say("a", nil, time.Second)
+			return c.(transport.Telephone).HangUp(ctx)
+		})
+		s.Noise = -60
+		_ = s.Converse(t.Context(), f, opened(mulaw, 0, true))
+		var noise, sound audio.PCM
+		for _, p := range f.played {
+			if pcm := mulaw.Decode(p.coded); pcm.Level() < -40 {
+				noise = append(noise, pcm...)
+			} else {
+				sound = append(sound, pcm...)
+			}
+		}
+		if d := noise.Duration(8000); d < time.Second || d > 1100*ms || noise.Level() < -63 || noise.Level() > -57 || len(sound) != 8000 {
+			t.Errorf("%v of noise at %.1f dBFS, %d samples of sound", d, noise.Level(), len(sound))
 		}
 	})
 }

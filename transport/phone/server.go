@@ -24,10 +24,13 @@ type Server struct {
 	// Ready is how much sound is made ready ahead of its leaving: it covers what the service itself is late by. It defaults to 60 ms.
 	Ready time.Duration
 	Tones bool // Keys are heard in the sound of lines that have no messages for them.
+	// Noise is the level, in dBFS, of the soft noise that fills what lies between what is said on lines that need sound all the time. 0 is silence.
+	Noise float64
 	Log   *slog.Logger
 
 	waiting waiting
 	counts  counts
+	fill    fill
 }
 
 // Counts says what became of the sound of the calls that have ended.

@@ -34,6 +34,34 @@ func (s *Server) Upgrade(w http.ResponseWriter, r *http.Request, subprotocols ..
 	return s.Socket(ws), nil
 }
 
+// Serve holds a call over a WebSocket that a far side opens. begin reads what that says before the first sound, by Socket.First.
+func (s *Server) Serve(w http.ResponseWriter, r *http.Request, wire string, begin func(*Socket) (Line, Opening, error)) {
+	log := s.log().With("wire", wire, "remote", r.RemoteAddr)
+	done, err := s.Wait()
+	if err != nil {
+		log.Warn("a connection is refused", "why", err)
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	defer done()
+	socket, err := s.Upgrade(w, r)
+	if err != nil {
+		return // it has answered
+	}
+	line, o, err := begin(socket)
+	if err != nil {
+		log.Warn("a connection is refused", "why", err)
+		socket.Close(err)
+		return
+	}
+	done()
+	err = s.Converse(r.Context(), line, o)
+	if _, refused := errors.AsType[*Refusal](err); refused {
+		log.Warn("a call is turned away", "from", o.From, "to", o.To, "why", err)
+		line.Close(err)
+	}
+}
+
 // Socket holds a WebSocket to the limits.
 func (s *Server) Socket(ws *websocket.Conn) *Socket {
 	limits := s.Limits.withDefaults()

@@ -239,14 +239,15 @@ func (c *call) run() error {
 		c.pace.restart(time.Now())
 	}
 	c.mu.Unlock()
-	frame, nothing := make([]byte, c.opening.Out.Bytes()), c.opening.Out.silence(c.opening.Out.Bytes())
+	frame, nothing := make([]byte, c.opening.Out.Bytes()), c.server.fill.of(c.opening.Out, c.server.Noise)
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
-		more, err := c.step(frame, nothing)
+		more, err := c.step(frame, nothing[c.filled:][:len(frame)])
 		if err != nil {
 			return err
 		}
+		c.filled %= len(nothing)
 		if more {
 			continue
 		}
@@ -305,6 +306,7 @@ func (c *call) step(frame, nothing []byte) (bool, error) {
 		return false, nil
 	case !sound:
 		frame = nothing
+		c.filled += len(frame)
 	}
 	c.counts.sent.Add(1)
 	poke(c.room)
