@@ -66,7 +66,7 @@ func fatal(err error) bool {
 // again reports whether to ask the same again at once may help: where a connection or a server has died, and not where it says no.
 func again(err error) bool {
 	if r, ok := errors.AsType[*Refused](err); ok {
-		return r.Status >= 500 && r.Status != http.StatusNotImplemented && r.Retry == 0
+		return r.Status >= 500 && r.Status != http.StatusNotImplemented && r.Status != http.StatusLoopDetected && r.Retry == 0
 	}
 	return errors.Is(err, ErrUnreachable) || errors.Is(err, ErrCut) || errors.Is(err, ErrGarbage)
 }

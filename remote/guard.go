@@ -29,6 +29,7 @@ func (g guard) RoundTrip(in *http.Request) (*http.Response, error) {
 		}
 	}
 	out.Header.Set("User-Agent", "riposte")
+	out.Header.Set("Via", via(in.Context()))
 	if parent := trace.Traceparent(in.Context(), g.Stage); parent != "" {
 		out.Header.Set("Traceparent", parent)
 	}
@@ -80,7 +81,7 @@ func reason(body io.Reader) string {
 	return string(b)
 }
 
-// body is an answer, which may be so long and may pause for so long.
+// body is an answer, which may be so long, and of which nothing of use may come for so long.
 type body struct {
 	io.ReadCloser
 	guard   guard
@@ -97,8 +98,9 @@ func (b *body) Read(p []byte) (int, error) {
 		p = p[:b.left]
 	}
 	if r := b.request; r != nil && r.began.Load() {
-		idle := time.AfterFunc(b.guard.limits.Idle, func() { r.end(ErrStalled) })
-		defer idle.Stop()
+		began := time.Now()
+		idle := time.AfterFunc(b.guard.limits.Idle-time.Duration(r.waited.Load()), func() { r.end(ErrStalled) })
+		defer func() { idle.Stop(); r.waited.Add(int64(time.Since(began))) }()
 	}
 	n, err := b.ReadCloser.Read(p)
 	b.left -= int64(n)

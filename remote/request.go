@@ -23,6 +23,8 @@ type Request struct {
 	want  Want
 	first *time.Timer // Ends the request where nothing comes.
 	began atomic.Bool
+
+	waited atomic.Int64 // How long more was waited for since the last that was of use, in nanoseconds.
 }
 
 // Context is what the request is to be made with. It ends with the cause when the server breaks a limit.
@@ -30,10 +32,14 @@ func (r *Request) Context() context.Context { return r.ctx }
 
 // Began notes that the first of the answer that is of use has come: from now on nothing is asked again, and what is slow is not late.
 func (r *Request) Began() {
+	r.Came()
 	if r.began.CompareAndSwap(false, true) && r.first != nil {
 		r.first.Stop()
 	}
 }
+
+// Came notes that more has come that is of use. What is not, such as a sign of life, ends no waiting.
+func (r *Request) Came() { r.waited.Store(0) }
 
 // errEnough ends a request of which no more is wanted.
 var errEnough = errors.New("no more of it is wanted")

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -105,5 +106,24 @@ func TestShort(t *testing.T) {
 	refused(t, w, 400, "invalid_value", "n")
 	if w.Body.Len() > 2*mostMessage {
 		t.Errorf("it is told in %d bytes", w.Body.Len())
+	}
+}
+
+// A request that comes from the service itself is not answered.
+func TestFollow(t *testing.T) {
+	s := server(Engines{LLM: answering("stop", "Hi.")})
+	s.Follow = func(ctx context.Context, h http.Header) (context.Context, error) {
+		if h.Get("Via") == "me" {
+			return nil, &Problem{Status: http.StatusLoopDetected, Code: "loop", Message: "It asks itself."}
+		}
+		return ctx, nil
+	}
+	for via, want := range map[string]int{"me": 508, "another": 200} {
+		r := httptest.NewRequest("POST", "/v1/chat/completions", strings.NewReader(chatBody("")))
+		r.Header.Set("Via", via)
+		w := httptest.NewRecorder()
+		if s.Handler().ServeHTTP(w, r); w.Code != want {
+			t.Errorf("through %s: %d %s", via, w.Code, w.Body)
+		}
 	}
 }

@@ -22,6 +22,8 @@ import (
 type Server struct {
 	// Enter lets in who may ask, and returns the route that the address names, or answers the request and returns false.
 	Enter func(w http.ResponseWriter, r *http.Request) (route string, ok bool)
+	// Follow returns what a request with these headers is answered under, or says why it is not: a *Problem. nil follows nothing.
+	Follow func(ctx context.Context, h http.Header) (context.Context, error)
 	// Admit takes a place for a request, or says why there is none: a *Problem.
 	Admit func() (release func(), err error)
 	// Engines returns what answers requests by a route; empty is the default one. It is called only by who has a place.
@@ -160,7 +162,9 @@ func (s *Server) at(method string, answer func(*exchange) error) http.HandlerFun
 		err := error(&Problem{Status: http.StatusMethodNotAllowed, Code: "method_not_supported",
 			Message: r.Method + " is not what " + r.URL.Path + " answers: send " + method + "."})
 		if method == "" || method == r.Method {
-			err = answer(x)
+			if err = s.follow(x); err == nil {
+				err = answer(x)
+			}
 		} else {
 			w.Header().Set("Allow", method)
 		}
@@ -171,6 +175,14 @@ func (s *Server) at(method string, answer func(*exchange) error) http.HandlerFun
 			_ = x.conn.SetWriteDeadline(time.Time{}) // the connection may be used again
 		}
 	}
+}
+
+// follow notes where a request comes from, and refuses one that comes from here.
+func (s *Server) follow(x *exchange) (err error) {
+	if s.Follow != nil {
+		x.ctx, err = s.Follow(x.ctx, x.r.Header)
+	}
+	return err
 }
 
 // fail answers with an error. What is under way already ends with it where the client can tell it from an answer, and is cut off elsewhere.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -71,7 +72,8 @@ func (s *service) openREST(calls *realtime.Server) http.Handler {
 			}
 			return guest.Route, err == nil
 		},
-		Admit: s.admitRequest,
+		Follow: follow,
+		Admit:  s.admitRequest,
 		Engines: func(route string) rest.Engines {
 			c := s.crewOf(route)
 			return rest.Engines{LLM: c.llm, STT: c.stt, TTS: c.tts, Cores: s.engines.cores}
@@ -88,6 +90,16 @@ func (s *service) openREST(calls *realtime.Server) http.Handler {
 		server.Routes[name] = restRoute(r.settings, name != defaultRoute)
 	}
 	return server.Handler()
+}
+
+// follow refuses a request that this service has made itself, by way of an engine that it takes for another's.
+func follow(ctx context.Context, h http.Header) (context.Context, error) {
+	ctx, ok := remote.Follow(ctx, h)
+	if !ok {
+		return nil, &rest.Problem{Status: http.StatusLoopDetected, Code: "loop",
+			Message: "This service asks itself: llm.model, llm.hedge, stt.model, stt.fallback, tts.voice or tts.fallback names its own address, or that of a server which asks this one. Name the server that has the model."}
+	}
+	return ctx, nil
 }
 
 // restRoute returns what settings mean for requests. Those that name a route get its instructions as well, as a call does.

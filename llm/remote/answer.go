@@ -69,6 +69,7 @@ func (a *answer) add(c openai.ChatCompletionChunkChoice) error {
 	text := a.thoughts.leave(c.Delta.Content)
 	if c.Delta.Content != "" || len(c.Delta.ToolCalls) > 0 {
 		a.chunks++
+		a.request.Came()
 	}
 	if text != "" {
 		p := llm.Piece{Text: text}

@@ -298,6 +298,14 @@ func TestFaults(t *testing.T) {
 				fmt.Fprint(w, ": still here\n\n")
 			}
 		}, nil, ""},
+		{"signs of life", func(w http.ResponseWriter, r *http.Request) {
+			events(w, says("Well."))
+			for r.Context().Err() == nil {
+				_, _ = io.WriteString(w, ": still here\n\n")
+				w.(http.Flusher).Flush()
+				time.Sleep(20 * time.Millisecond)
+			}
+		}, remote.ErrStalled, "Well."},
 		{"a hang", func(w http.ResponseWriter, r *http.Request) { events(w, says("Well.")); <-r.Context().Done() }, remote.ErrStalled, "Well."},
 		{"nothing at all", func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body); <-r.Context().Done() }, remote.ErrLate, ""},
 		{"a drip before the first word", func(w http.ResponseWriter, r *http.Request) { forever(w, r, says(""), 20*time.Millisecond) }, remote.ErrLate, ""},
