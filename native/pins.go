@@ -125,5 +125,8 @@ var Browser = []DebianPackage{
 	{"fonts-inter", "OFL-1.1", "pictures of the page of traces that are the same everywhere"},
 }
 
+// Sox is what changes of rates and G.711 are compared with, 2 MB.
+var Sox = DebianPackage{"sox", "GPL-2.0-or-later", "testing changes of rates and G.711 against another implementation"}
+
 // SoftwareGPU is what tests of a build for Vulkan run on: a GPU in software.
 var SoftwareGPU = DebianPackage{"mesa-vulkan-drivers", "MIT", "testing llama.cpp for Vulkan without a GPU"}

@@ -283,7 +283,7 @@ func TestPins(t *testing.T) {
 		}
 	}
 	for _, gpu := range []GPU{NoGPU, CUDA, Vulkan} {
-		for _, p := range append(append(DebianPackages(gpu), Browser...), SoftwareGPU) {
+		for _, p := range append(append(DebianPackages(gpu), Browser...), Sox, SoftwareGPU) {
 			if p.Name == "" || p.Licence == "" || p.For == "" {
 				t.Errorf("odd Debian package %+v", p)
 			}

@@ -13,6 +13,7 @@ import (
 type benchCmd struct {
 	LLM      benchLLMCmd      `cmd:"" name:"llm" help:"Let the model answer fixed prompts, for one caller and for four, and measure how soon it begins and how fast it goes on."`
 	Models   benchModelsCmd   `cmd:"" help:"Measure every chat model that is here: time to load, first text, speed, memory."`
+	Sound    benchSoundCmd    `cmd:"" help:"Change rates and write G.711, here and by SoX and FFmpeg where they are installed, and compare what becomes of pure tones."`
 	STT      benchSTTCmd      `cmd:"" name:"stt" help:"Let the recogniser hear recorded speech in real time, and measure how soon and how well it is understood."`
 	TTS      benchTTSCmd      `cmd:"" name:"tts" help:"Let the voice speak fixed sentences, and measure how soon it is heard and how its sound fits together."`
 	Endpoint benchEndpointCmd `cmd:"" help:"Find when turns of recorded speech are taken to be over, by silence, sound, words and model."`

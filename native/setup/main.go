@@ -47,7 +47,7 @@ func run(ctx context.Context) error {
 		plan.Models = native.DefaultModels()
 	case "test":
 		plan.Models = native.TestModels()
-		debian = append(debian, native.Browser...)
+		debian = append(append(debian, native.Browser...), native.Sox)
 	case "gpu":
 		plan.Models = native.GPUTestModels()
 		if gpu == native.Vulkan {
