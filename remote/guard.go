@@ -29,7 +29,9 @@ func (g guard) RoundTrip(in *http.Request) (*http.Response, error) {
 		}
 	}
 	out.Header.Set("User-Agent", "riposte")
-	out.Header.Set("Via", via(in.Context()))
+	if g.From != "" {
+		out.Header.Set("Via", g.From.via(in.Context()))
+	}
 	if parent := trace.Traceparent(in.Context(), g.Stage); parent != "" {
 		out.Header.Set("Traceparent", parent)
 	}

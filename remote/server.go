@@ -47,6 +47,7 @@ type Server struct {
 	Stage   budget.Stage   // What it is asked for.
 	Key     string         // Sent as Authorization: Bearer KEY; empty sends none.
 	Headers http.Header    // Sent as well.
+	From    Name           // Who asks; empty does not say.
 	Roots   *x509.CertPool // Who may vouch for it; nil are those of this machine.
 	Limits  Limits
 	Log     *slog.Logger     // It defaults to none.

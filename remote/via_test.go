@@ -9,18 +9,17 @@ import (
 
 // Who asks itself, also by way of others, is told so, and does not ask again.
 func TestVia(t *testing.T) {
-	asked, before := 0, ""
-	var s *Server
-	s = open(t, func(w http.ResponseWriter, r *http.Request) {
+	asked, before, me := 0, "", NewName()
+	s := open(t, func(w http.ResponseWriter, r *http.Request) {
 		asked++
 		before = r.Header.Get("Via")
-		if _, ok := Follow(r.Context(), r.Header); !ok {
+		if _, ok := me.Follow(r.Context(), r.Header); !ok {
 			http.Error(w, "in a circle", http.StatusLoopDetected)
 			return
 		}
 		t.Error("it does not know itself")
-	}, nil)
-	ctx, ok := Follow(t.Context(), http.Header{"Via": {"1.1 one", "1.0 two"}})
+	}, func(s *Server) { s.From = me })
+	ctx, ok := NewName().Follow(t.Context(), http.Header{"Via": {"1.1 one", "1.0 two"}})
 	if !ok {
 		t.Fatal("others are taken for it")
 	}
@@ -30,10 +29,10 @@ func TestVia(t *testing.T) {
 		return err
 	})
 	refused, ok := errors.AsType[*Refused](err)
-	if !ok || refused.Status != http.StatusLoopDetected || asked != 1 || !strings.HasPrefix(before, "1.1 one, 1.0 two, 1.1 riposte-") {
+	if !ok || refused.Status != http.StatusLoopDetected || asked != 1 || !strings.HasPrefix(before, "1.1 one, 1.0 two, 1.1 "+string(me)) {
 		t.Errorf("asked %d times, through %q: %v", asked, before, err)
 	}
-	if _, ok := Follow(t.Context(), http.Header{"Via": {strings.Repeat("1.1 another, ", 100)}}); ok {
+	if _, ok := NewName().Follow(t.Context(), http.Header{"Via": {strings.Repeat("1.1 another, ", 100)}}); ok {
 		t.Error("there is no end to it")
 	}
 }

@@ -72,7 +72,7 @@ func (s *service) openREST(calls *realtime.Server) http.Handler {
 			}
 			return guest.Route, err == nil
 		},
-		Follow: follow,
+		Follow: s.follow,
 		Admit:  s.admitRequest,
 		Engines: func(route string) rest.Engines {
 			c := s.crewOf(route)
@@ -93,8 +93,8 @@ func (s *service) openREST(calls *realtime.Server) http.Handler {
 }
 
 // follow refuses a request that this service has made itself, by way of an engine that it takes for another's.
-func follow(ctx context.Context, h http.Header) (context.Context, error) {
-	ctx, ok := remote.Follow(ctx, h)
+func (s *service) follow(ctx context.Context, h http.Header) (context.Context, error) {
+	ctx, ok := s.name.Follow(ctx, h)
 	if !ok {
 		return nil, &rest.Problem{Status: http.StatusLoopDetected, Code: "loop",
 			Message: "This service asks itself: llm.model, llm.hedge, stt.model, stt.fallback, tts.voice or tts.fallback names its own address, or that of a server which asks this one. Name the server that has the model."}

@@ -17,6 +17,7 @@ import (
 	"riposte/budget/trace"
 	"riposte/llm"
 	"riposte/pipeline"
+	"riposte/remote"
 	"riposte/stt"
 	"riposte/transport"
 	"riposte/transport/realtime"
@@ -47,6 +48,7 @@ func (c *serveCmd) run(ctx context.Context, stubs *stub.Engines) error {
 // service is the running service.
 type service struct {
 	settings  *settings
+	name      remote.Name // In requests to servers of other machines.
 	log       *slog.Logger
 	engines   *engines
 	around    around
@@ -90,7 +92,7 @@ type voiceActivity interface {
 }
 
 func newService(s *settings, log *slog.Logger) *service {
-	service := &service{settings: s, log: log, drain: make(chan struct{}), queues: s.queues()}
+	service := &service{settings: s, name: remote.NewName(), log: log, drain: make(chan struct{}), queues: s.queues()}
 	service.admission = budget.Admission{
 		Plan: s.plan(), Most: s.Calls.Load, Load: func() budget.Load { return service.telemetry.cores.Load().Load() },
 	}
@@ -165,6 +167,9 @@ func (s *service) serve(ctx context.Context, listener net.Listener, ready func()
 		return err
 	}
 	defer s.engines.close()
+	for _, server := range s.engines.servers {
+		server.From = s.name
+	}
 	if err := hears(s.routes, s.engines.crew(defaultRoute).knows); err != nil {
 		return err
 	}
