@@ -36,6 +36,7 @@ var house = map[string][]string{
 	"transport/realtime": {"audio", "budget", "llm", "llm/toolcall", "transport"},
 	"transport/webrtc":   {"audio", "audio/opus", "audio/opus/track", "transport", "transport/realtime"},
 	"transport/phone":    {"audio", "audio/dtmf", "budget", "transport"},
+	"transport/twilio":   {"transport", "transport/phone"},
 	"transport/telnyx":   {"transport", "transport/phone"},
 	"transport/vonage":   {"transport", "transport/phone"},
 	"caller":             {"audio", "audio/opus", "audio/opus/track"},
