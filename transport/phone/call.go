@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"riposte/audio/dtmf"
@@ -26,6 +28,7 @@ type call struct {
 	end      context.CancelCauseFunc // Of the context in which the call is held.
 	gone     chan struct{}           // Closed when that has ended.
 	idle     *time.Timer             // Runs out when nothing comes for too long.
+	leading  atomic.Bool             // The far side has been asked to lead the caller elsewhere.
 	counts   counts
 
 	in    chan transport.Inbound // What came, not received yet.
@@ -95,10 +98,10 @@ func (c *call) hold(ctx context.Context) error {
 	defer stop()
 
 	var reading, pacing sync.WaitGroup
-	reading.Go(func() { c.end(c.read()) })
+	reading.Go(func() { c.left(c.read()) })
 	pacing.Go(func() {
 		if err := c.run(); err != nil {
-			c.end(err)
+			c.left(err)
 		}
 	})
 	err := c.server.Hold(ctx, c, c.settings)
@@ -110,6 +113,14 @@ func (c *call) hold(ctx context.Context) error {
 	c.line.Close(err) // lets read return
 	reading.Wait()
 	return err
+}
+
+// left ends the call, whose line says why it is gone. A far side that leads the caller elsewhere often goes before it has said that it does.
+func (c *call) left(why error) {
+	if c.leading.Load() && (errors.Is(why, transport.ErrHungUp) || errors.Is(why, transport.ErrLost)) {
+		why = transport.ErrTransferred
+	}
+	c.end(why)
 }
 
 // read takes what the far side does until the line is gone, and says why it is.

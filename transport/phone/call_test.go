@@ -370,6 +370,27 @@ func TestTelephone(t *testing.T) {
 	})
 }
 
+// leads is a far that leads callers elsewhere: its line is gone before it has said so.
+type leads struct{ *far }
+
+func (l leads) Transfer(context.Context, string, string) error {
+	l.events <- ended{why: transport.ErrHungUp}
+	time.Sleep(100 * ms)
+	return nil
+}
+
+// A caller who was led elsewhere has not hung up, though the line says so first.
+func TestTransferred(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := held(func(ctx context.Context, c transport.Call, _ transport.Settings) error {
+			return c.(transport.Telephone).Transfer(ctx, "+493", "")
+		})
+		if err := s.Converse(t.Context(), leads{newFar(mulaw)}, opened(mulaw, 0, false)); err != transport.ErrTransferred {
+			t.Error(err)
+		}
+	})
+}
+
 // A line that needs sound all the time gets soft noise where nothing is said, and no answer gets any.
 func TestNoise(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -46,7 +46,9 @@ func (c *call) Transfer(ctx context.Context, to, note string) error {
 	if err := c.heard(ctx); err != nil {
 		return err
 	}
+	c.leading.Store(true)
 	if err := t.Transfer(ctx, to, note); err != nil {
+		c.leading.Store(false)
 		return err
 	}
 	c.end(transport.ErrTransferred)
