@@ -90,3 +90,6 @@ func (s *Server) log() *slog.Logger {
 	}
 	return s.Log
 }
+
+// Bounds returns the limits, none of them zero, for wires that read and write by themselves.
+func (s *Server) Bounds() Limits { return s.Limits.withDefaults() }

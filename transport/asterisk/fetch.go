@@ -1,0 +1,90 @@
+package asterisk
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/gorilla/websocket"
+)
+
+// fetched is a call that Asterisk has dialled as WebSocket/INCOMING, and waits for this side to connect to.
+type fetched struct {
+	URL          string `json:"url,omitempty"`           // Of Asterisk's HTTP server; empty is the first of Exchanges.
+	ConnectionID string `json:"connection_id,omitempty"` // ${MEDIA_WEBSOCKET_CONNECTION_ID}
+	announcement
+}
+
+// fetch answers POST /asterisk/calls: it connects to the Asterisk that the body names, and holds the call until held ends.
+func (s *Server) fetch(held context.Context, w http.ResponseWriter, r *http.Request) {
+	c, ok := s.readCall(w, r)
+	if !ok {
+		return
+	}
+	if _, err := uuid.Parse(c.ConnectionID); err != nil {
+		refuse(w, http.StatusBadRequest, fmt.Sprintf("connection_id is %q: it has to be the channel's MEDIA_WEBSOCKET_CONNECTION_ID, a UUID.", c.ConnectionID))
+		return
+	}
+	exchange, ok := s.exchange(c.URL)
+	if !ok {
+		refuse(w, http.StatusForbidden, fmt.Sprintf("No call may be fetched from %q: name the address of Asterisk's HTTP server, such as ws://127.0.0.1:8088, in the setting asterisk.exchanges.", c.URL))
+		return
+	}
+	done, err := s.Phone.Wait()
+	if err != nil {
+		busy(w, err)
+		return
+	}
+	ws, err := s.connect(r.Context(), exchange, c.ConnectionID)
+	if err != nil {
+		done()
+		refuse(w, http.StatusBadGateway, fmt.Sprintf("Asterisk was not reached: %v.", err))
+		return
+	}
+	s.calls.Go(func() { s.takeMedia(held, s.Phone.Socket(ws), c.announcement, done) })
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusAccepted)
+	writeJSON(w, struct {
+		ConnectionID string `json:"connection_id"`
+	}{c.ConnectionID})
+}
+
+// exchange returns the one of Exchanges that is meant, with the name and the password that belong to it.
+func (s *Server) exchange(asked string) (*url.URL, bool) {
+	for i, e := range s.Exchanges {
+		u, err := url.Parse(e)
+		if err != nil {
+			continue // settings are checked before
+		}
+		bare := *u
+		bare.User = nil
+		if asked == "" && i == 0 || slices.Contains([]string{e, bare.String()}, strings.TrimSuffix(asked, "/")) {
+			return u, true
+		}
+	}
+	return nil, false
+}
+
+// connect opens the WebSocket on which Asterisk waits for a call.
+func (s *Server) connect(ctx context.Context, exchange *url.URL, id string) (*websocket.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.Phone.Bounds().Start)
+	defer cancel()
+	at := *exchange.JoinPath("media", id)
+	header := http.Header{}
+	if at.User != nil {
+		password, _ := at.User.Password()
+		header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(at.User.Username()+":"+password)))
+		at.User = nil
+	}
+	ws, answer, err := (&websocket.Dialer{Subprotocols: []string{subprotocol}, WriteBufferSize: mostMessage + 16}).DialContext(ctx, at.String(), header)
+	if answer != nil && err != nil {
+		return nil, fmt.Errorf("it answers %s", cmp.Or(answer.Status, err.Error()))
+	}
+	return ws, err
+}
