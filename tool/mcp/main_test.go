@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -38,6 +39,14 @@ func TestMain(m *testing.M) {
 		}
 		fmt.Fprintln(os.Stderr, "brood", child.Process.Pid)
 		serve()
+	case "restless": // says all the time that its tools have changed, and has others each time
+		raw(func(list int) string {
+			return fmt.Sprintf(`{"tools": [{"name": "list%d", "inputSchema": {"type": "object"}}]}`, list)
+		}, true)
+	case "endless": // has a page of tools behind each
+		raw(func(list int) string {
+			return fmt.Sprintf(`{"tools": [{"name": "no name %d", "inputSchema": {"type": "object"}}], "nextCursor": "%d"}`, list, list)
+		}, false)
 	case "parent": // is a service with a server, which it leaves to the kernel
 		s := child(os.Stderr, "deaf")
 		if err := s.Open(context.Background()); err != nil {
@@ -48,6 +57,32 @@ func TestMain(m *testing.M) {
 		time.Sleep(time.Hour)
 	default:
 		serve()
+	}
+}
+
+// raw is a server by hand, which answers each list of its tools with what list says of the number of that.
+func raw(list func(int) string, restless bool) {
+	lists := 0
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		var asked struct {
+			ID     json.RawMessage
+			Method string
+		}
+		if json.Unmarshal(in.Bytes(), &asked) != nil || asked.ID == nil {
+			continue
+		}
+		result := "{}"
+		switch asked.Method {
+		case "initialize":
+			result = `{"protocolVersion": "2025-06-18", "capabilities": {"tools": {"listChanged": true}}, "serverInfo": {"name": "raw", "version": "1"}}`
+		case "tools/list":
+			lists++
+			result = list(lists)
+		}
+		fmt.Printf(`{"jsonrpc": "2.0", "id": %s, "result": %s}`+"\n", asked.ID, result)
+		if restless && lists > 0 {
+			fmt.Println(`{"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}`)
+		}
 	}
 }
 

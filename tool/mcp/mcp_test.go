@@ -248,6 +248,43 @@ func TestLastWords(t *testing.T) {
 	}
 }
 
+// However often a server says that its tools have changed, they are listed once in a while.
+func TestRestless(t *testing.T) {
+	s := child(io.Discard, "restless")
+	began := time.Now()
+	open(t, s)
+	until(t, "they are listed again", func() bool { return !slices.Equal(names(s), []string{"list1"}) })
+	lists := 0
+	if _, err := fmt.Sscanf(names(s)[0], "list%d", &lists); err != nil || lists > 2+int(time.Since(began)/listPause) {
+		t.Errorf("they were listed %d times within %v, %v", lists, time.Since(began), err)
+	}
+}
+
+// A server that has tools without end is there, with those that can be taken, and fills no log.
+func TestEndless(t *testing.T) {
+	var log notes
+	s := child(&log, "endless")
+	open(t, s)
+	if lines := strings.Count(log.String(), "left out"); lines != mostLeftOut+1 || len(s.Tools()) != 0 {
+		t.Errorf("%d lines of the log, %d tools", lines, len(s.Tools()))
+	}
+}
+
+// A server that ends as soon as it is there is dialled less and less often.
+func TestShortLived(t *testing.T) {
+	var log notes
+	s := child(&log, "serve")
+	open(t, s)
+	for i := range 2 {
+		until(t, "it is there", func() bool { return s.Err() == nil })
+		says(s, t.Context(), "die", `{}`)
+		until(t, "it is gone", func() bool { return strings.Count(log.String(), "dialled again") > i })
+	}
+	if text := log.String(); !strings.Contains(text, "after=500ms") || !strings.Contains(text, "after=1s") || strings.Count(text, "level=WARN msg=\"an MCP server is not there") != 1 {
+		t.Errorf("the log says %s", text)
+	}
+}
+
 // Only what was asked for is taken.
 func TestOnly(t *testing.T) {
 	s := child(io.Discard, "serve")

@@ -56,6 +56,9 @@ const (
 	lastPause  = 30 * time.Second
 )
 
+// listPause is how long lies between two lists of the tools at least, however often a server says that they have changed.
+const listPause = time.Second
+
 // mostLate is how many calls in a row may take too long until the server is dialled anew, or begun anew.
 const mostLate = 3
 
@@ -105,6 +108,7 @@ func (s *Server) keep(first chan<- error) {
 	}
 	pause, level := firstPause, slog.LevelWarn
 	for s.ctx.Err() == nil {
+		began := time.Now()
 		dialled, why := s.hold(func(err error) {
 			select {
 			case first <- err:
@@ -114,7 +118,7 @@ func (s *Server) keep(first chan<- error) {
 		if s.ctx.Err() != nil {
 			break
 		}
-		if dialled {
+		if dialled && time.Since(began) > lastPause { // one that ends each time as soon as it is there is none that works
 			pause, level = firstPause, slog.LevelWarn
 		}
 		s.Log.Log(s.ctx, level, "an MCP server is not there, so its tools are not either: it is dialled again", "err", why, "after", pause)
@@ -144,11 +148,19 @@ func (s *Server) hold(opened func(error)) (dialled bool, why error) {
 	ended := make(chan error, 1)
 	go func() { ended <- session.Wait() }()
 	defer leave(session)
+	listed := time.Now()
+	var due <-chan time.Time // When they are to be listed again.
 	for {
 		select {
 		case <-s.news:
-			if err = s.list(session); err == nil {
-				s.Log.Info("the tools of an MCP server have changed", "tools", len(s.Tools()))
+			if due == nil {
+				due = time.After(time.Until(listed.Add(listPause)))
+			}
+			continue
+		case <-due:
+			err = s.list(session)
+			if due, listed = nil, time.Now(); err == nil {
+				s.Log.Debug("the tools of an MCP server have changed", "tools", len(s.Tools()))
 				continue
 			}
 		case err = <-ended:
@@ -228,17 +240,26 @@ func (s *Server) dial() (_ *sdk.ClientSession, leave func(*sdk.ClientSession), t
 	}, told, nil
 }
 
-// mostTools is how many tools of one server are taken: the model reads all of them with each conversation.
-const mostTools = 64
+const (
+	// mostTools is how many tools of one server are taken: the model reads all of them with each conversation.
+	mostTools = 64
+	// mostListed is how many are looked at, and mostLeftOut of how many the log says why they are left out.
+	mostListed, mostLeftOut = 1024, 8
+)
 
 // list asks for the tools. What cannot be offered is left out, and said in the log.
 func (s *Server) list(session *sdk.ClientSession) error {
 	ctx, stop := context.WithTimeout(s.ctx, s.Patience)
 	defer stop()
 	tools := tool.List{}
+	listed, leftOut := 0, 0
 	for t, err := range session.Tools(ctx, nil) {
 		if err != nil {
 			return fmt.Errorf("listing its tools: %w", err)
+		}
+		if listed++; listed > mostListed {
+			s.Log.Warn("an MCP server has more tools than are looked at", "most", mostListed)
+			break
 		}
 		if !s.wants(t.Name) {
 			continue
@@ -249,10 +270,15 @@ func (s *Server) list(session *sdk.ClientSession) error {
 		}
 		adopted, err := s.adopt(t)
 		if err != nil {
-			s.Log.Warn("a tool of an MCP server is left out", "tool", tool.Fit(t.Name, 64), "err", err)
+			if leftOut++; leftOut <= mostLeftOut {
+				s.Log.Warn("a tool of an MCP server is left out", "tool", tool.Fit(t.Name, 64), "err", err)
+			}
 			continue
 		}
 		tools = append(tools, adopted)
+	}
+	if leftOut > mostLeftOut {
+		s.Log.Warn("more tools of an MCP server are left out", "more", leftOut-mostLeftOut)
 	}
 	s.tools.Store(&tools)
 	return nil

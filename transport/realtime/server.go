@@ -90,8 +90,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.Refuse(w, err)
 		return
 	}
-	if id := r.URL.Query().Get("call_id"); id != "" {
-		s.attach(w, r, guest, id)
+	if q := r.URL.Query(); q.Has("call_id") { // an empty one is no call, and begins none
+		s.attach(w, r, guest, q.Get("call_id"))
 		return
 	}
 	release, err := s.Admit()

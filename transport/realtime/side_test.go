@@ -156,6 +156,7 @@ func TestAttach(t *testing.T) {
 		want    int
 	}{
 		{"sess_nothing", "a key of this service", http.StatusNotFound},
+		{"", "a key of this service", http.StatusNotFound}, // and begins no call
 		{id, "", http.StatusUnauthorized},
 		{id, secret, http.StatusUnauthorized}, // another service's
 		{id, "a key of this service", http.StatusSwitchingProtocols},
