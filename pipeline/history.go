@@ -75,21 +75,40 @@ func (h *history) addOf(answer string, step int, it transport.Item) (previous st
 		return "", err
 	}
 	if answer == "" && !e.aloud { // what is said has to be kept, whatever has been written
-		size := e.size()
-		for _, e := range h.items {
-			size += e.size()
-		}
-		if size > maxHistory {
-			return "", fmt.Errorf("the conversation would have %d bytes of text; it may have %d", size, maxHistory)
-		}
-		if len(h.items) >= maxItems {
-			return "", fmt.Errorf("the conversation has %d items already, which is the most that can be written", len(h.items))
+		if err := h.holds(e); err != nil {
+			return "", err
 		}
 	}
 	if previous, err = h.insert(e, it.After); err == nil && e.call != nil && !e.makes() {
 		e.call.result = e.id
 	}
 	return previous, err
+}
+
+// addRecording is add for what was said, and not into this call: it need not be kept where there is no room.
+func (h *history) addRecording(it transport.Item) (previous string, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	e := &entry{id: it.ID, role: llm.User, aloud: true}
+	if err := h.holds(e); err != nil {
+		return "", err
+	}
+	return h.insert(e, it.After)
+}
+
+// holds says why there is no room for an entry that need not be kept.
+func (h *history) holds(e *entry) error {
+	size := e.size()
+	for _, e := range h.items {
+		size += e.size()
+	}
+	if size > maxHistory {
+		return fmt.Errorf("the conversation would have %d bytes of text; it may have %d", size, maxHistory)
+	}
+	if len(h.items) >= maxItems {
+		return fmt.Errorf("the conversation has %d items already, which is the most that can be written", len(h.items))
+	}
+	return nil
 }
 
 // addAnswer makes room behind the last item for the words of a step of an answer, of which the caller's side is not told yet. What is

@@ -120,6 +120,8 @@ func (l *listener) does(in transport.Inbound) error {
 		return l.clear()
 	case transport.Add:
 		return l.add(in)
+	case transport.Recording:
+		return l.record(in)
 	case transport.Truncate:
 		return l.truncate(in)
 	case transport.Look:
@@ -246,11 +248,16 @@ func (l *listener) add(in transport.Add) error {
 	}
 	previous, err := l.history.add(in.Item)
 	if err != nil {
-		wrong, _ := errors.AsType[*partError](err)
-		return l.Call.Send(l.ctx, transport.Fault{Ref: in.Ref, Part: wrong.named(), Code: "invalid_value", Message: err.Error()})
+		return l.wrongItem(in.Ref, err)
 	}
 	l.results = l.results || in.Item.Role == llm.ToolRole
 	return l.Call.Send(l.ctx, transport.Added{Item: in.Item, Previous: previous})
+}
+
+// wrongItem says why an item cannot be added.
+func (l *listener) wrongItem(ref string, err error) error {
+	wrong, _ := errors.AsType[*partError](err)
+	return l.Call.Send(l.ctx, transport.Fault{Ref: ref, Part: wrong.named(), Code: "invalid_value", Message: err.Error()})
 }
 
 // truncate corrects what was heard of an answer.

@@ -27,7 +27,7 @@ type mind struct {
 // said is one thing that the caller said.
 type said struct {
 	item, text string
-	typed      bool // It was not said aloud.
+	typed      bool // It was not said aloud, into this call.
 }
 
 // answer finds the words of a turn and answers them. The error is one that ends the call.
@@ -159,7 +159,7 @@ func (m *mind) collect(t *turn) {
 	m.last, m.asks = t, false
 	m.open = slices.DeleteFunc(m.open, func(s said) bool { return s.item == t.replaces })
 	if t.said != "" {
-		m.open = append(m.open, said{t.item, t.said, false})
+		m.open = append(m.open, said{t.item, t.said, t.recorded})
 	}
 	if t.typed != "" {
 		m.open = append(m.open, said{t.item, t.typed, true})

@@ -39,6 +39,7 @@ type turn struct {
 	line     string              // What is answered, where no model is asked for it; empty otherwise.
 	firm     bool                // Nobody can interrupt the answer.
 	input    *history            // What is answered in place of the conversation; nil for that.
+	recorded bool                // What the caller said was said before, and not into this call.
 	typed    string              // What the caller said by other means than speech.
 	origin   trace.Origin        // What it answers: where nobody asked for it, from the beginning; otherwise set by think, read by play.
 	wrote    string              // What was written, for trace.Written. The same.

@@ -32,6 +32,14 @@ type Add struct {
 	Item Item
 }
 
+// Recording puts something that was said, and not into this call, into the conversation. It becomes its words, and asks for no answer.
+type Recording struct {
+	Ref  string
+	Item Item      // Without a text.
+	PCM  audio.PCM // The receiver owns it.
+	Rate int       // In hertz.
+}
+
 // Truncate says how much of an answer the caller has heard.
 type Truncate struct {
 	Ref   string
@@ -104,6 +112,7 @@ func (Commit) isInbound()    {}
 func (Clear) isInbound()     {}
 func (Configure) isInbound() {}
 func (Add) isInbound()       {}
+func (Recording) isInbound() {}
 func (Truncate) isInbound()  {}
 func (Look) isInbound()      {}
 func (Remove) isInbound()    {}

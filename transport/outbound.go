@@ -49,6 +49,7 @@ type Cleared struct{}
 type Added struct {
 	Item     Item
 	Previous string
+	Aloud    bool // It is speech: what was said is Transcribed later.
 }
 
 // Found answers Look.
@@ -195,6 +196,7 @@ const (
 	PartAfter   Part = "after"   // The ID of the item behind which another one is to be.
 	PartCall    Part = "call"    // The ID of a call.
 	PartRequest Part = "request" // The ID of an item that asks for approval.
+	PartContent Part = "content" // What an item to be has in it.
 	PartInput   Part = "input"   // What an answer is to be given to.
 )
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"riposte/audio"
 	"riposte/llm"
 	"riposte/transport"
 )
@@ -65,6 +66,7 @@ func TestFaultParam(t *testing.T) {
 	for want, f := range map[string]transport.Fault{
 		"previous_item_id": {Code: "invalid_value", Part: transport.PartAfter},
 		"item.call_id":     {Code: "invalid_value", Part: transport.PartCall},
+		"item.content":     {Code: "invalid_value", Part: transport.PartContent},
 		"item.id":          {Code: "invalid_value", Part: transport.PartItem},
 		"item_id":          {Code: "item_delete_invalid_item_id", Part: transport.PartItem},
 		"":                 {Code: "too_many_turns"},
@@ -87,6 +89,8 @@ func TestClientEvents(t *testing.T) {
 		{`{"type":"input_audio_buffer.clear","event_id":"e"}`, transport.Clear{Ref: "e"}},
 		{`{"type":"conversation.item.create","event_id":"e","previous_item_id":"root","item":{"id":"mine","type":"message","role":"system","content":[{"type":"input_text","text":"Hi."}]}}`,
 			transport.Add{Ref: "e", Item: transport.Item{ID: "mine", Role: llm.System, Text: "Hi.", After: transport.Root}}},
+		{`{"type":"conversation.item.create","event_id":"e","previous_item_id":"root","item":{"id":"mine","type":"message","role":"user","content":[{"type":"input_audio","audio":"AQACAA==","transcript":"what it may be"}]}}`,
+			transport.Recording{Ref: "e", Item: transport.Item{ID: "mine", Role: llm.User, After: transport.Root}, PCM: audio.PCM{1, 2}, Rate: 24000}},
 		{`{"type":"conversation.item.truncate","event_id":"e","item_id":"i","content_index":0,"audio_end_ms":1500}`, transport.Truncate{Ref: "e", Item: "i", Heard: 1500 * time.Millisecond}},
 		{`{"type":"response.cancel","event_id":"e","response_id":"r"}`, transport.Cancel{Ref: "e", Response: "r"}},
 		{`{"type":"response.create","event_id":"e"}`, transport.Respond{Ref: "e"}},

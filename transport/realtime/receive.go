@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -81,6 +83,9 @@ func (c *call) inbound(ctx context.Context, e clientEvent, id string, at time.Ti
 	case *itemCreate:
 		if e.Item.Type == "mcp_approval_response" {
 			return e.decision(id)
+		}
+		if e.sounds() {
+			return c.recording(e, id)
 		}
 		it, err := e.read()
 		return transport.Add{Ref: id, Item: it}, err
@@ -197,8 +202,8 @@ func (c *call) current() session {
 // maxID is how long a client's name for an item may be, in bytes.
 const maxID = 128
 
-// read reads an item: a written message, a call or a result.
-func (e *itemCreate) read() (transport.Item, error) {
+// place reads what all items have: who is speaking, and where it belongs.
+func (e *itemCreate) place() (transport.Item, error) {
 	it := transport.Item{ID: e.Item.ID, Role: llm.Role(e.Item.Role)}
 	if e.Previous != nil {
 		it.After = *e.Previous
@@ -211,6 +216,15 @@ func (e *itemCreate) read() (transport.Item, error) {
 	if it.ID == transport.Root {
 		return it, invalid("item.id", "invalid_value", "item.id may not be %q: that is the place before the first item.", it.ID)
 	}
+	return it, nil
+}
+
+// read reads an item: a written message, a call or a result.
+func (e *itemCreate) read() (transport.Item, error) {
+	it, err := e.place()
+	if err != nil {
+		return it, err
+	}
 	switch e.Item.Type {
 	case "message":
 		return e.message(it)
@@ -220,6 +234,41 @@ func (e *itemCreate) read() (transport.Item, error) {
 		return e.result(it)
 	}
 	return it, invalid("item.type", "invalid_value", "item.type is %.64q; this service takes \"message\", \"function_call\", \"function_call_output\" and \"mcp_approval_response\".", e.Item.Type)
+}
+
+// sounds reports whether an item is a message with sound in it.
+func (e *itemCreate) sounds() bool {
+	return e.Item.Type == "message" && slices.ContainsFunc(e.Item.Content, func(c content) bool { return c.Type == inputAudio })
+}
+
+// recording reads a message that is sound.
+func (c *call) recording(e *itemCreate, id string) (transport.Inbound, error) {
+	it, err := e.place()
+	switch {
+	case err != nil:
+		return nil, err
+	case it.Role != llm.User:
+		return nil, invalid("item.role", "invalid_value", "item.role is %.64q: sound is what a user has said, so it must be user.", e.Item.Role)
+	case len(e.Item.Content) != 1:
+		return nil, invalid("item.content", "invalid_value", "item.content has %d parts: a message of input_audio has that alone. Put what is written into a message of its own.", len(e.Item.Content))
+	}
+	const param = "item.content[0].audio"
+	b, err := base64.StdEncoding.DecodeString(e.Item.Content[0].Audio)
+	if corrupt, bad := errors.AsType[base64.CorruptInputError](err); bad {
+		return nil, invalid(param, "invalid_value", "The audio is not base64: byte %d is wrong.", int64(corrupt))
+	}
+	if len(b) > c.limits.Append {
+		return nil, invalid(param, "audio_too_long", "The audio has %d bytes; one event may bring %d. Nothing of it was taken: send it in parts.", len(b), c.limits.Append)
+	}
+	if len(b) == 0 {
+		return nil, invalid(param, "missing_required_parameter", "The message brings no audio.")
+	}
+	f := c.current().Audio.Input.Format
+	pcm, err := f.decode(b)
+	if err != nil {
+		return nil, invalid(param, "invalid_value", "The audio has %d bytes, but audio/pcm has two bytes a sample. Nothing of it was taken.", len(b))
+	}
+	return transport.Recording{Ref: id, Item: it, PCM: pcm, Rate: f.Rate}, nil
 }
 
 // message reads a written message.
@@ -233,8 +282,11 @@ func (e *itemCreate) message(it transport.Item) (transport.Item, error) {
 		switch part.Type {
 		case "input_text", "output_text", "text":
 			it.Text += part.Text
+		case inputAudio:
+			return it, invalid("item.content", "invalid_value",
+				"item.content holds input_audio, which is for items of the conversation: send it by conversation.item.create, and name it here by an item_reference.")
 		default:
-			return it, invalid("item.content", "invalid_value", "item.content holds %q; this service takes input_text and output_text. Sound comes by input_audio_buffer.append.", part.Type)
+			return it, invalid("item.content", "invalid_value", "item.content holds %q; this service takes input_text, output_text and input_audio.", part.Type)
 		}
 	}
 	if strings.TrimSpace(it.Text) == "" {

@@ -35,6 +35,9 @@ func (c *call) Send(ctx context.Context, out transport.Outbound) error {
 	case transport.Cleared:
 		return c.send(ctx, "input_audio_buffer.cleared", fields{})
 	case transport.Added:
+		if out.Aloud {
+			return c.added(ctx, speechItem(out.Item.ID), out.Previous)
+		}
 		return c.added(ctx, writtenItem(out.Item), out.Previous)
 	case transport.Removed:
 		return c.send(ctx, "conversation.item.deleted", fields{"item_id": out.Item})
@@ -126,10 +129,14 @@ func (c *call) committed(ctx context.Context, out transport.Committed) error {
 	if err != nil {
 		return err
 	}
-	return c.added(ctx, item{
-		ID: out.Item, Object: "realtime.item", Type: "message", Status: "completed", Role: string(llm.User),
-		Content: []content{{Type: inputAudio}},
-	}, out.Previous)
+	return c.added(ctx, speechItem(out.Item), out.Previous)
+}
+
+// speechItem writes an item that is speech, whose words are not known yet.
+func speechItem(id string) item {
+	return item{
+		ID: id, Object: "realtime.item", Type: "message", Status: "completed", Role: string(llm.User), Content: []content{{Type: inputAudio}},
+	}
 }
 
 // added tells of an item that is complete.
@@ -216,6 +223,8 @@ func param(f transport.Fault) string {
 		return "response.input"
 	case f.Part == transport.PartRequest:
 		return "item.approval_request_id"
+	case f.Part == transport.PartContent:
+		return "item.content"
 	case f.Part == transport.PartCall:
 		return "item.call_id"
 	case f.Part == transport.PartItem && f.Code == "invalid_value":

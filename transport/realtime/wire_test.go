@@ -22,6 +22,7 @@ var wireCases = []struct {
 	{"clear", `{"type":"input_audio_buffer.clear"}`, ""},
 	{"update", `{"type":"session.update","session":{"type":"realtime","instructions":"hi"}}`, ""},
 	{"item", `{"type":"conversation.item.create","previous_item_id":null,"item":{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}]}}`, ""},
+	{"item of sound", `{"type":"conversation.item.create","item":{"type":"message","role":"user","content":[{"type":"input_audio","audio":"AQACAA==","transcript":null}]}}`, ""},
 	{"truncate", `{"type":"conversation.item.truncate","item_id":"i","content_index":0,"audio_end_ms":1500}`, ""},
 	{"retrieve", `{"type":"conversation.item.retrieve","item_id":"i"}`, ""},
 	{"delete", `{"type":"conversation.item.delete","item_id":"i"}`, ""},
