@@ -38,6 +38,7 @@ var house = map[string][]string{
 	"transport/phone":    {"audio", "audio/dtmf", "budget", "transport"},
 	"transport/telnyx":   {"transport", "transport/phone"},
 	"transport/vonage":   {"transport", "transport/phone"},
+	"transport/twilio":   {"transport", "transport/phone"},
 	"transport/asterisk": {"transport", "transport/phone"},
 	"caller":             {"audio", "audio/opus", "audio/opus/track"},
 	"caller/lossy":       {},
