@@ -36,9 +36,9 @@ var house = map[string][]string{
 	"transport/realtime": {"audio", "budget", "llm", "llm/toolcall", "transport"},
 	"transport/webrtc":   {"audio", "audio/opus", "audio/opus/track", "transport", "transport/realtime"},
 	"transport/phone":    {"audio", "audio/dtmf", "budget", "transport"},
+	"transport/twilio":   {"transport", "transport/phone"},
 	"transport/telnyx":   {"transport", "transport/phone"},
 	"transport/vonage":   {"transport", "transport/phone"},
-	"transport/twilio":   {"transport", "transport/phone"},
 	"transport/asterisk": {"transport", "transport/phone"},
 	"caller":             {"audio", "audio/opus", "audio/opus/track"},
 	"caller/lossy":       {},
@@ -88,7 +88,7 @@ var house = map[string][]string{
 
 	"cmd/riposte": {
 		"audio", "audio/lame", "audio/opus", "audio/room", "audio/silero", "audio/smartturn", "bench", "bench/stub", "budget", "budget/trace", "budget/trace/export", "budget/trace/metrics", "budget/trace/object", "budget/trace/otel",
-		"budget/trace/store", "caller", "caller/lossy", "llm", "llm/llama", "llm/remote", "native", "native/console", "native/onnx", "pipeline", "remote", "rest", "scenario/live", "stt", "stt/remote", "stt/whisper", "transport", "transport/realtime", "transport/phone", "tool", "tool/mcp", "tool/web", "transport/webrtc", "tts", "tts/piper", "tts/remote", "web", "web/talk", "web/traces",
+		"budget/trace/store", "caller", "caller/lossy", "llm", "llm/llama", "llm/remote", "native", "native/console", "native/onnx", "pipeline", "remote", "rest", "scenario/live", "stt", "stt/remote", "stt/whisper", "transport", "transport/realtime", "transport/phone", "transport/twilio", "tool", "tool/mcp", "tool/web", "transport/webrtc", "tts", "tts/piper", "tts/remote", "web", "web/talk", "web/traces",
 	},
 }
 

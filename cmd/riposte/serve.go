@@ -140,13 +140,18 @@ func (s *service) serve(ctx context.Context, listener net.Listener, ready func()
 		return errors.Join(err, listener.Close())
 	}
 	defer hush()
+	phones, hangUp, err := s.openPhones(held)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	defer hangUp()
 	if s.settings.keyless(listener.Addr()) {
 		s.log.Warn("anybody who reaches this address may call: set keys to ask for one", "listen", listener.Addr().String())
 	}
 	server := &http.Server{
-		Handler: web.WithBodyLimit(s.telling(web.WithREST(web.WithTalk(web.WithTraces(
+		Handler: web.WithBodyLimit(s.telling(web.WithPhones(web.WithREST(web.WithTalk(web.WithTraces(
 			web.WithCalls(web.Routes(&s.status, calls), cmp.Or(overWebRTC, calls.Control()), calls.Issue, calls.Preflight), page), s.talkPage(overWebRTC != nil, page)),
-			s.openREST(calls), calls.Preflight)), requestTimeout),
+			s.openREST(calls), calls.Preflight), phones.routes)), requestTimeout),
 		BaseContext:       func(net.Listener) context.Context { return held },
 		ReadHeaderTimeout: requestTimeout,
 		IdleTimeout:       time.Minute,

@@ -16,6 +16,7 @@ import (
 	"riposte/budget/trace/store"
 	"riposte/remote"
 	"riposte/transport"
+	"riposte/transport/phone"
 	"riposte/transport/realtime"
 	"riposte/transport/webrtc"
 	"riposte/web"
@@ -28,13 +29,14 @@ type telemetry struct {
 	cores   atomic.Pointer[budget.Executor]
 	servers atomic.Pointer[[]*remote.Server]
 	tracks  atomic.Pointer[webrtc.Server] // nil where there are no calls over WebRTC.
+	phones  atomic.Pointer[phone.Server]
 }
 
 // openTelemetry makes ready what the settings say, and adds it to what calls and turns are told to. flush sends the last spans.
 func (s *service) openTelemetry(ctx context.Context) (flush func(), err error) {
 	t, set := &s.telemetry, s.settings
 	t.metrics = metrics.Metrics{
-		Version: version, Plan: set.plan(), Calls: s.status.Calls, Places: set.Calls.Max, Log: s.log, Lost: s.lost, Packets: s.packets, Remotes: s.remotes, Queues: s.queues.all(),
+		Version: version, Plan: set.plan(), Calls: s.status.Calls, Places: set.Calls.Max, Log: s.log, Lost: s.lost, Packets: s.packets, Pieces: s.pieces, Remotes: s.remotes, Queues: s.queues.all(),
 		Load: func() budget.Load { return t.cores.Load().Load() }, // of no executor before the engines are there: nothing
 	}
 	t.metrics.Open()
@@ -212,7 +214,7 @@ func reason(err error) string {
 		name string
 	}{
 		{transport.ErrHungUp, "hung_up"}, {transport.ErrShutdown, "shutdown"}, {transport.ErrSilent, "silent"},
-		{transport.ErrIdle, "idle"}, {transport.ErrExpired, "expired"}, {transport.ErrSlowReader, "slow_reader"}, {transport.ErrLost, "lost"},
+		{transport.ErrIdle, "idle"}, {transport.ErrEnded, "ended"}, {transport.ErrTransferred, "transferred"}, {transport.ErrExpired, "expired"}, {transport.ErrSlowReader, "slow_reader"}, {transport.ErrLost, "lost"},
 	} {
 		if errors.Is(err, r.err) {
 			return r.name

@@ -26,6 +26,7 @@ type Metrics struct {
 	Places  int                // Calls that can be held at once.
 	Lost    func() []Lost      // What became of traces that should have been kept.
 	Packets func() []Packets   // What became of the packets of callers' sound.
+	Pieces  func() []Packets   // What became of the sound of calls by telephone that have ended.
 	Remotes func() []Remote    // How engines on other machines do.
 	Queues  []*budget.Queue    // Where calls, the executor and the store let things wait.
 	Log     *slog.Logger       // It defaults to slog.Default().

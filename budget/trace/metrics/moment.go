@@ -18,6 +18,7 @@ var (
 	jobsDesc    = prometheus.NewDesc("riposte_executor_jobs_total", "Jobs by class and by what became of them.", []string{"class", "outcome"}, nil)
 	lostDesc    = prometheus.NewDesc("riposte_trace_drops_total", "Traces that were not kept, or spans that were not sent, by who should have and why.", []string{"sink", "reason"}, nil)
 	packetsDesc = prometheus.NewDesc("riposte_webrtc_packets_total", "Packets of callers' sound by what became of them: received; missed, since they did not come in time, and of these late, which came after that; recovered or concealed, what stands in the place of those missed, the second in pieces of 20 ms; and others.", []string{"fate"}, nil)
+	piecesDesc  = prometheus.NewDesc("riposte_phone_pieces_total", "Pieces of 20 ms of the sound of calls by telephone that have ended, by what became of them: received; twice, since they had come already or came too late; missing, gaps that were made up for by silence; sent; underrun, where an answer's sound was not there in time; stalled, where the service was so late that a schedule began anew.", []string{"fate"}, nil)
 	breakerDesc = prometheus.NewDesc("riposte_remote_breaker", "1 for the state in which the breaker of a remote server is: closed, where it is asked; open, where it is not, since it has failed too often; half_open, where the next request tells.", []string{"stage", "server", "state"}, nil)
 	remoteDesc  = prometheus.NewDesc("riposte_remote_requests_total", "Requests to remote servers by what became of them: done; failed, or not in time; redialled, after such a failure; refused, since the server rests.", []string{"stage", "server", "fate"}, nil)
 )
@@ -27,7 +28,7 @@ var breakerStates = []string{"closed", "half_open", "open"}
 
 // Describe says what there may be.
 func (moment) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{callsDesc, placesDesc, queueDesc, waitingDesc, runningDesc, jobsDesc, lostDesc, packetsDesc, breakerDesc, remoteDesc} {
+	for _, d := range []*prometheus.Desc{callsDesc, placesDesc, queueDesc, waitingDesc, runningDesc, jobsDesc, lostDesc, packetsDesc, piecesDesc, breakerDesc, remoteDesc} {
 		out <- d
 	}
 }
@@ -62,6 +63,11 @@ func (m moment) Collect(out chan<- prometheus.Metric) {
 	if m.Packets != nil {
 		for _, p := range m.Packets() {
 			tell(packetsDesc, prometheus.CounterValue, float64(p.Count), p.Fate)
+		}
+	}
+	if m.Pieces != nil {
+		for _, p := range m.Pieces() {
+			tell(piecesDesc, prometheus.CounterValue, float64(p.Count), p.Fate)
 		}
 	}
 	if m.Remotes != nil {
