@@ -11,6 +11,7 @@ import (
 	"golang.org/x/text/language/display"
 
 	"riposte/audio"
+	"riposte/llm"
 	"riposte/stt"
 )
 
@@ -47,7 +48,7 @@ func (s *Server) write(x *exchange, task string) error {
 	if err != nil {
 		return err
 	}
-	t := transcript{task: task, language: q.Language, length: sound.Duration(audio.SpeechRate)}
+	t := transcript{task: task, language: q.Language, length: sound.Duration(audio.SpeechRate), sure: q.sure}
 	for segment, err := range stt.Write(x.ctx, engines.STT, sound, q.Recording) {
 		switch {
 		case errors.Is(err, stt.ErrTranslate):
@@ -56,16 +57,18 @@ func (s *Server) write(x *exchange, task string) error {
 			return unsupported("timestamp_granularities", "The recogniser %s does not know when words are said: ask for segments alone.", s.Models.STT)
 		case err != nil:
 			return err
+		case q.sure && segment.Text != "" && len(segment.Pieces) == 0:
+			return unsupported("include", "The recogniser %s does not say how sure it is: leave out include.", s.Models.STT)
 		}
 		delta := t.add(segment)
 		if q.stream && delta != "" {
-			if err := x.event("", map[string]any{"type": "transcript.text.delta", "delta": delta}); err != nil {
+			if err := x.event("", t.withOdds(map[string]any{"type": "transcript.text.delta", "delta": delta}, segment)); err != nil {
 				return err
 			}
 		}
 	}
 	if q.stream {
-		return x.event("", map[string]any{"type": "transcript.text.done", "text": t.text(), "usage": t.usage()})
+		return x.event("", t.withOdds(map[string]any{"type": "transcript.text.done", "text": t.text(), "usage": t.usage()}, t.segments...))
 	}
 	return q.tell(x, &t)
 }
@@ -75,6 +78,7 @@ type transcription struct {
 	stt.Recording
 	format string
 	stream bool
+	sure   bool            // How likely each token was is said as well.
 	parts  map[string]bool // What verbose_json says: of segments, of words.
 }
 
@@ -105,7 +109,15 @@ func (s *Server) transcriptionOf(u upload, task string, set Route) (q transcript
 		return q, unsupported("temperature", "temperature is %v; this recogniser always takes the likeliest words: leave it out, or set it to 0.", temperature)
 	}
 	for _, asked := range u.list("include") {
-		return q, unsupported("include", "include asks for %s; it is not supported.", quoted(asked))
+		switch {
+		case asked != "logprobs":
+			return q, wrong("include", "include has %s; it can have logprobs.", quoted(asked))
+		case task == "translate":
+			return q, unsupported("include", "Of translations it is not said how sure the recogniser is: leave out include.")
+		case q.format != "json":
+			return q, wrong("include", "include goes with the response_format json only.")
+		}
+		q.sure = true
 	}
 	if err := q.granularity(u.list("timestamp_granularities")); err != nil {
 		return q, err
@@ -150,7 +162,23 @@ type transcript struct {
 	task     string
 	language string
 	length   time.Duration
+	sure     bool // How likely each token was is said as well.
 	segments []stt.Segment
+}
+
+// withOdds adds to what is said of segments how likely each of their tokens was, where that is asked for.
+func (t *transcript) withOdds(said map[string]any, segments ...stt.Segment) map[string]any {
+	if !t.sure {
+		return said
+	}
+	var tokens []llm.Token
+	for _, s := range segments {
+		for _, p := range s.Pieces {
+			tokens = append(tokens, llm.Token{Text: p.Text, LogProb: p.LogProb})
+		}
+	}
+	said["logprobs"] = oddsOf(tokens)
+	return said
 }
 
 // add takes the next segment, and returns what the text grows by.
@@ -203,7 +231,7 @@ func (q transcription) tell(x *exchange, t *transcript) error {
 	case "verbose_json":
 		return x.reply(t.verbose(q.parts))
 	}
-	return x.reply(map[string]any{"text": t.text(), "usage": t.usage()})
+	return x.reply(t.withOdds(map[string]any{"text": t.text(), "usage": t.usage()}, t.segments...))
 }
 
 // subtitle writes a time as subtitles have it, with a mark before the milliseconds.

@@ -129,6 +129,31 @@ func TestTranscriptionStream(t *testing.T) {
 	})
 }
 
+// How sure the recogniser was of each token is said where that is asked for: of the whole, and in a stream of each part, then of all.
+func TestTranscriptionLogProbs(t *testing.T) {
+	surely := func() *ear {
+		e := writing()
+		e.segments[0].Pieces = []stt.Token{{Text: " Hello", LogProb: -0.25}, {Text: " there.", LogProb: -1}}
+		e.segments[1].Pieces = []stt.Token{{Text: "\xc3", LogProb: -2}}
+		return e
+	}
+	const hello, bye = `{"token":" Hello","logprob":-0.25,"bytes":[32,72,101,108,108,111]},{"token":" there.","logprob":-1,"bytes":[32,116,104,101,114,101,46]}`, `{"token":"�","logprob":-2,"bytes":[195]}`
+	w := send(t, server(Engines{STT: surely()}), transcriptions, wav(), "include[]", "logprobs")
+	if want := `"logprobs":[` + hello + "," + bye + "]"; !strings.Contains(w.Body.String(), want) {
+		t.Errorf("%s, want %s", w.Body, want)
+	}
+	if w := send(t, server(Engines{STT: surely()}), transcriptions, wav()); strings.Contains(w.Body.String(), "logprobs") {
+		t.Errorf("without being asked: %s", w.Body)
+	}
+	_, data := events(t, send(t, server(Engines{STT: surely()}), transcriptions, wav(), "include[]", "logprobs", "stream", "true").Body.String())
+	for i, want := range []int{2, 1, 3} {
+		if got := at(t, object(t, []byte(data[i])), "logprobs").([]any); len(got) != want {
+			t.Errorf("event %d has %v", i, got)
+		}
+	}
+	refused(t, send(t, server(Engines{STT: surely()}), translations, wav(), "include[]", "logprobs"), 400, "unsupported_parameter", "include")
+}
+
 func TestTranslation(t *testing.T) {
 	e := writing()
 	w := send(t, server(Engines{STT: e}), translations, wav(), "response_format", "verbose_json")
@@ -157,7 +182,9 @@ func TestTranscriptionRefuses(t *testing.T) {
 		"language":        {wav(), []string{"language", "xx"}, 400, "invalid_value", "language"},
 		"temperature":     {wav(), []string{"temperature", "0.5"}, 400, "unsupported_parameter", "temperature"},
 		"no temperature":  {wav(), []string{"temperature", "hot"}, 400, "invalid_value", "temperature"},
-		"include":         {wav(), []string{"include[]", "logprobs"}, 400, "unsupported_parameter", "include"},
+		"include":         {wav(), []string{"include[]", "speakers"}, 400, "invalid_value", "include"},
+		"include in srt":  {wav(), []string{"include[]", "logprobs", "response_format", "srt"}, 400, "invalid_value", "include"},
+		"include unknown": {wav(), []string{"include[]", "logprobs"}, 400, "unsupported_parameter", "include"},
 		"granularity":     {wav(), []string{"response_format", "verbose_json", "timestamp_granularities[]", "letter"}, 400, "invalid_value", "timestamp_granularities"},
 		"no granularity":  {wav(), []string{"timestamp_granularities[]", "word"}, 400, "invalid_value", "timestamp_granularities"},
 		"stream":          {wav(), []string{"stream", "perhaps"}, 400, "invalid_value", "stream"},
@@ -254,7 +281,7 @@ func TestRecordingUnpacked(t *testing.T) {
 
 // Whatever a form holds, it is read or refused.
 func FuzzUpload(f *testing.F) {
-	body, kind := form(append(wavHeader(8000), make([]byte, 20)...), "model", "whisper", "timestamp_granularities[]", "word", "stream", "true", "temperature", "0")
+	body, kind := form(append(wavHeader(8000), make([]byte, 20)...), "model", "whisper", "timestamp_granularities[]", "word", "stream", "true", "temperature", "0", "include[]", "logprobs")
 	boundary := kind[strings.Index(kind, "boundary=")+len("boundary="):]
 	f.Add([]byte(body), boundary)
 	f.Add([]byte(body[:len(body)/2]), boundary)

@@ -41,6 +41,7 @@ type Segment struct {
 	Language string        // ISO 639-1 of the language heard.
 	Words    []Word        // Where asked for.
 	Tokens   []int         // The model's.
+	Pieces   []Token       // What Text is made of, where the recogniser knows.
 	LogProb  float32       // The mean of the natural logarithms of their probabilities.
 	NoSpeech float32       // The probability, by the model, that nobody speaks.
 }
@@ -74,7 +75,7 @@ func Write(ctx context.Context, r Recognizer, speech audio.PCM, o Recording) ite
 			return
 		}
 		if t.Text != "" {
-			yield(Segment{To: t.Speech, Text: t.Text, Language: t.Language}, nil)
+			yield(Segment{To: t.Speech, Text: t.Text, Language: t.Language, Pieces: t.Tokens}, nil)
 		}
 	}
 }

@@ -176,7 +176,7 @@ func (p passage) segments(at int, withWords bool) []stt.Segment {
 			text := strings.ToValidUTF8(w.text, "")
 			s.Text += text
 			for _, t := range w.tokens {
-				s.Tokens = append(s.Tokens, int(t.id))
+				s.Tokens, s.Pieces = append(s.Tokens, int(t.id)), append(s.Pieces, stt.Token{Text: t.text, LogProb: t.logProb})
 				sum += t.logProb
 			}
 			if withWords {

@@ -77,7 +77,7 @@ func TestPlace(t *testing.T) {
 		t.Errorf("the words lie at %v, want %v", got, want)
 	}
 	s := p.segments(audio.SpeechRate, true)
-	if len(s) != 1 || s[0].Text != "one two three." || s[0].From.Seconds() != 1 || s[0].To.Milliseconds() != 2800 || len(s[0].Words) != 3 || len(s[0].Tokens) != 3 {
+	if len(s) != 1 || s[0].Text != "one two three." || s[0].From.Seconds() != 1 || s[0].To.Milliseconds() != 2800 || len(s[0].Words) != 3 || len(s[0].Tokens) != 3 || len(s[0].Pieces) != 3 || s[0].Pieces[1].Text != " two" {
 		t.Errorf("got %+v", s)
 	}
 }

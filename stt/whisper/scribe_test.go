@@ -30,6 +30,15 @@ func TestScribe(t *testing.T) {
 			t.Errorf("behind %v came %+v", last, s)
 		}
 		pause = max(pause, s.From-last)
+		var pieces strings.Builder
+		var sum float32
+		for _, p := range s.Pieces {
+			pieces.WriteString(p.Text)
+			sum += p.LogProb
+		}
+		if strings.TrimSpace(pieces.String()) != s.Text || len(s.Pieces) != len(s.Tokens) || sum/float32(len(s.Pieces)) != s.LogProb {
+			t.Errorf("%q is made of %+v", s.Text, s.Pieces)
+		}
 		var said []string
 		for _, w := range s.Words {
 			if w.From < last || w.To <= w.From || w.To > s.To {
