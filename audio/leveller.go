@@ -8,6 +8,9 @@ import (
 // Leveller brings the speech of somebody who is too soft or too loud, as many are by telephone, to one level. It does so by a gain that changes
 // slowly, and only while somebody speaks: noise in pauses neither moves it nor is moved by it. No sample is clipped, and none is delayed.
 //
+// It helps the voice detection more than the recogniser: soft speech falls below gates and into pieces there (docs/sound.md has figures). So it
+// belongs before both.
+//
 // It is a step function for one talker's sound. Settings may be changed between steps; the zero value is ready to use. It must not be used by two
 // goroutines at once.
 type Leveller struct {
@@ -35,8 +38,8 @@ const hurry = 45
 // crest is the largest sample that is left as it is when the gain is raised: 1 dB below full scale.
 const crest = 29200
 
-// Step takes the next frame, of any length, with the probability that a VAD gave for speech in it, and returns it at its new level: a copy. Who
-// has no VAD says 1: then what is louder than the softest sound of the last second and a half counts as speech.
+// Step takes the next frame, of any length, and returns it at its new level: a copy. speech is the probability that a VAD gave for speech in it.
+// Before the VAD it is 1: then what is louder than the softest sound of the last second and a half counts as speech.
 func (l *Leveller) Step(speech float32, frame PCM) PCM {
 	rate := cmp.Or(l.Rate, SpeechRate)
 	out := make(PCM, 0, len(frame))
