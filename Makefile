@@ -66,13 +66,17 @@ test-gpu: ## Set up and test the language model on a GPU: a Vulkan one in softwa
 test-clients: export RIPOSTE_TEST_MODELS = required
 test-clients: export RIPOSTE_TEST_CLIENTS = required
 test-clients: export OMP_WAIT_POLICY = passive
-test-clients: clients conformance-check ## Set up and have other people's clients use the service: OpenAI's for Python and Node, its agents SDK, also in a browser, and LiveKit's plugin. Needs npm.
+test-clients: clients conformance-check ## Set up and have other people's clients use the service: OpenAI's for Python and Node, its agents SDK, also in a browser, LiveKit's plugin, and an Asterisk. Needs npm.
 	$(CGO) $(GO) test $(RACE) -count 1 -timeout 10m -run '^(TestAgentsSDK|TestClients)$$' ./cmd/riposte
+	$(GO) test $(RACE) -count 1 -timeout 5m -run '^TestExchange$$' ./transport/asterisk
 
 # Those for Python lie in a folder of their own, which pip fills only when what is wanted changes; those for Node npm looks after.
 SITE = build/clients/python/site
 
-clients: $(SITE)/.made
+# An Asterisk lies there with all that it needs, and is not installed.
+PBX = build/clients/asterisk
+
+clients: $(SITE)/.made $(PBX)/.made
 	@command -v npm >/dev/null || { echo "npm is missing (Debian: apt-get install --no-install-recommends npm)"; exit 1; }
 	@$(GO) run ./native/setup -gpu=$(GPU) -models=test
 	for c in agents node; do mkdir -p build/clients/$$c && cp clients/$$c/*.js* build/clients/$$c/ && \
@@ -82,6 +86,10 @@ $(SITE)/.made: clients/python/requirements.txt
 	@$(GO) run ./native/setup -gpu=$(GPU) -models=test
 	rm -rf $(SITE)
 	python3 -m pip install --quiet --disable-pip-version-check --root-user-action ignore --require-hashes --no-deps --only-binary :all: --target $(SITE) -r clients/python/requirements.txt
+	touch $@
+
+$(PBX)/.made: clients/asterisk/unpack.sh
+	clients/asterisk/unpack.sh $(PBX)
 	touch $@
 
 # What the tests of the wire have said and been told, which clients/python/conform.py holds against the types of OpenAI's own client.

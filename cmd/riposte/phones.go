@@ -72,7 +72,7 @@ type phones struct {
 }
 
 // openPhones opens the wires of telephones for which there are settings. shut closes them, once all calls have ended.
-func (s *service) openPhones(context.Context) (p *phones, shut func(), err error) {
+func (s *service) openPhones(held context.Context) (p *phones, shut func(), err error) {
 	set := &s.settings.Lines
 	p = &phones{
 		Server: &phone.Server{
@@ -82,7 +82,10 @@ func (s *service) openPhones(context.Context) (p *phones, shut func(), err error
 	}
 	s.telemetry.phones.Store(p.Server)
 	s.openTwilio(p)
-	return p, func() {}, nil
+	if shut, err = s.openAsterisk(held, p); err != nil {
+		return nil, nil, err
+	}
+	return p, shut, nil
 }
 
 // public returns where providers reach a path of the service, over a scheme; empty where that goes by their requests.

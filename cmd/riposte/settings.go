@@ -64,6 +64,8 @@ type settings struct {
 	Lines  lineSettings   `embed:"" prefix:"phone-"`
 	Twilio twilioSettings `embed:"" prefix:"twilio-"`
 
+	Asterisk asteriskSettings `embed:"" prefix:"asterisk-"`
+
 	Talk struct {
 		Instructions string        `default:"You are Riposte, a friendly voice assistant. You are heard, not read: answer in one or two short, plain sentences." help:"What the model is told before each conversation." group:"talk"`
 		Apology      string        `default:"Sorry, something went wrong. Please say that again." help:"Spoken when a turn cannot be answered. Empty for silence." group:"talk"`
@@ -186,6 +188,7 @@ var settingGroups = []kong.Group{
 	{Key: "webrtc", Title: "Calls over WebRTC"},
 	{Key: "phone", Title: "Calls by telephone"},
 	{Key: "twilio", Title: "Calls from Twilio (docs/telephone.md)"},
+	{Key: "asterisk", Title: "Calls from Asterisk (docs/telephone.md)"},
 	{Key: "rest", Title: "Requests over REST, which take what calls leave of the machine"},
 	{Key: "talk", Title: "Talk"},
 	{Key: "stt", Title: "Speech to text (whisper.cpp)"},
@@ -246,7 +249,7 @@ func (s *settings) Validate() error {
 	check(s.LLM.TopP >= 0 && s.LLM.TopP <= 1, "llm-top-p is %v: it must be 0 to 1", s.LLM.TopP)
 	check(s.LLM.MinP >= 0 && s.LLM.MinP < 1, "llm-min-p is %v: it must be 0 to below 1", s.LLM.MinP)
 	check(s.LLM.TopK >= 0 && s.LLM.RepeatPenalty >= 0, "llm-top-k and llm-repeat-penalty must not be negative")
-	errs = append(errs, s.validateGPU(), s.TLS.validate(), s.WebRTC.validate(), s.Phone.validate(), s.Lines.validate(), s.Twilio.validate(), s.REST.validate(), s.validateRemotes())
+	errs = append(errs, s.validateGPU(), s.TLS.validate(), s.WebRTC.validate(), s.Phone.validate(), s.Lines.validate(), s.Twilio.validate(), s.Asterisk.validate(), s.REST.validate(), s.validateRemotes())
 	for _, k := range s.Keys {
 		check(len(k) >= leastKey && !strings.HasPrefix(k, "ek_"), "keys holds one of %d characters: a key has at least %d, and does not begin with ek_", len(k), leastKey)
 	}

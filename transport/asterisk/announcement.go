@@ -64,8 +64,11 @@ func (s *Server) readCall(w http.ResponseWriter, r *http.Request) (c fetched, ok
 	return c, true
 }
 
-// announce answers POST /asterisk/announcements: with the UUID by which AudioSocket brings the call that the body tells of.
-func (s *Server) announce(w http.ResponseWriter, r *http.Request) {
+// Announce answers a request, POST, that announces a call: with the UUID by which AudioSocket brings the call that the body tells of.
+func (s *Server) Announce(w http.ResponseWriter, r *http.Request) {
+	if !s.permits(w, r) {
+		return
+	}
 	c, ok := s.readCall(w, r)
 	if !ok {
 		return

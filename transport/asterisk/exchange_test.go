@@ -346,7 +346,7 @@ func TestExchange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	web := &http.Server{Addr: at.web, Handler: s.Handler(ctx)}
+	web := &http.Server{Addr: at.web, Handler: routes(ctx, s)}
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = s.ServeAudioSocket(ctx, listener) })
 	serving.Go(func() { _ = web.ListenAndServe() })

@@ -21,7 +21,15 @@ type fetched struct {
 	announcement
 }
 
-// fetch answers POST /asterisk/calls: it connects to the Asterisk that the body names, and holds the call until held ends.
+// Fetch answers requests, POST, to fetch a call: it connects to the Asterisk that the body names, and holds the call until held ends.
+func (s *Server) Fetch(held context.Context) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if s.permits(w, r) {
+			s.fetch(held, w, r)
+		}
+	}
+}
+
 func (s *Server) fetch(held context.Context, w http.ResponseWriter, r *http.Request) {
 	c, ok := s.readCall(w, r)
 	if !ok {

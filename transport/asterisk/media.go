@@ -17,8 +17,11 @@ import (
 // subprotocol is what chan_websocket speaks.
 const subprotocol = "media"
 
-// media answers GET /asterisk/media, where Asterisk connects to bring a call, of which the query may tell.
-func (s *Server) media(w http.ResponseWriter, r *http.Request) {
+// Media takes the call that Asterisk connects to bring, of which the query may tell.
+func (s *Server) Media(w http.ResponseWriter, r *http.Request) {
+	if !s.permits(w, r) {
+		return
+	}
 	if !slices.Contains(websocketProtocols(r), subprotocol) {
 		refuse(w, http.StatusBadRequest, "This takes the calls of Asterisk's chan_websocket: set protocols = media in websocket_client.conf.")
 		return

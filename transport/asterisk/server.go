@@ -45,30 +45,20 @@ type Server struct {
 	calls   sync.WaitGroup // Those that no request and no listener waits for.
 }
 
-// Handler returns what Asterisk's side asks over HTTP. The calls that it has fetched are held until held ends.
-func (s *Server) Handler(held context.Context) http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /asterisk/media", s.keyed(s.media))
-	mux.HandleFunc("POST /asterisk/announcements", s.keyed(s.announce))
-	mux.HandleFunc("POST /asterisk/calls", s.keyed(func(w http.ResponseWriter, r *http.Request) { s.fetch(held, w, r) }))
-	return mux
-}
-
-// Close waits for the calls that were fetched: they end with the context that Handler was given.
+// Close waits for the calls that were fetched: they end with the context that Fetch was given.
 func (s *Server) Close() { s.calls.Wait() }
 
-// keyed serves requests that show a key, as Authorization: Bearer KEY, or as the password of Basic, whatever the name.
-func (s *Server) keyed(serve http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		if len(s.Keys) > 0 && !s.shows(r) {
-			w.Header().Set("WWW-Authenticate", `Basic realm="riposte"`)
-			refuse(w, http.StatusUnauthorized, "Show a key of the service (keys): as Authorization: Bearer KEY, or as a password.")
-			return
-		}
-		serve(w, r)
+// permits reports whether a request shows a key, and answers it where it has to and does not.
+func (s *Server) permits(w http.ResponseWriter, r *http.Request) bool {
+	if len(s.Keys) == 0 || s.shows(r) {
+		return true
 	}
+	w.Header().Set("WWW-Authenticate", `Basic realm="riposte"`)
+	refuse(w, http.StatusUnauthorized, "Show a key of the service (keys): as Authorization: Bearer KEY, or as a password.")
+	return false
 }
 
+// shows reports whether a request has a key, as Authorization: Bearer KEY, or as the password of Basic, whatever the name.
 func (s *Server) shows(r *http.Request) bool {
 	shown, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if _, password, basic := r.BasicAuth(); basic {

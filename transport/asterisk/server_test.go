@@ -116,7 +116,7 @@ func TestAudioSocketServes(t *testing.T) {
 	r := httptest.NewRequest(http.MethodPost, "/asterisk/announcements", body)
 	r.Header.Set("Authorization", "Bearer k")
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	s.Handler(t.Context()).ServeHTTP(answer, r)
+	routes(t.Context(), s).ServeHTTP(answer, r)
 	var announced struct {
 		UUID    uuid.UUID `json:"uuid"`
 		Expires int64     `json:"expires_at"`
@@ -307,11 +307,20 @@ func TestAudioSocketDead(t *testing.T) {
 	})
 }
 
+// routes are a service's, as they are in cmd/riposte.
+func routes(held context.Context, s *Server) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /asterisk/media", s.Media)
+	mux.HandleFunc("POST /asterisk/announcements", s.Announce)
+	mux.Handle("POST /asterisk/calls", s.Fetch(held))
+	return mux
+}
+
 // serves has a service answer over HTTP, until the test ends.
 func serves(t *testing.T, s *Server) *httptest.Server {
 	t.Helper()
 	ctx, end := context.WithCancel(context.Background())
-	at := httptest.NewUnstartedServer(s.Handler(ctx))
+	at := httptest.NewUnstartedServer(routes(ctx, s))
 	at.Config.BaseContext = func(net.Listener) context.Context { return ctx }
 	at.Start()
 	t.Cleanup(func() { end(); s.Close(); at.Close() })
@@ -390,7 +399,7 @@ func TestMediaBusy(t *testing.T) {
 	}
 	// An announcement says so before the caller is answered.
 	answer := httptest.NewRecorder()
-	s.Handler(t.Context()).ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/asterisk/announcements", nil))
+	routes(t.Context(), s).ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/asterisk/announcements", nil))
 	if answer.Code != http.StatusServiceUnavailable || len(s.awaited.calls) != 0 {
 		t.Errorf("%d %s", answer.Code, answer.Body)
 	}
