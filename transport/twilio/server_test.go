@@ -99,7 +99,11 @@ func dials(t *testing.T, do *stream, header http.Header) *websocket.Conn {
 	if do == nil || len(do.Parameters) != 1 || do.Parameters[0].Name != "token" {
 		t.Fatalf("the stream is to be %+v", do)
 	}
-	ws, _, err := websocket.DefaultDialer.Dial(do.URL, header)
+	rest, secure := strings.CutPrefix(do.URL, "wss://")
+	if !secure {
+		t.Fatalf("the stream goes to %s", do.URL)
+	}
+	ws, _, err := websocket.DefaultDialer.Dial("ws://"+rest, header)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +144,7 @@ func TestTwiML(t *testing.T) {
 	_, text := s.announce(t, "?route=sales", "CA1")
 	head, rest, ok := strings.Cut(text, `name="token" value="`)
 	_, tail, ok2 := strings.Cut(rest, `"`)
-	want := `<?xml version="1.0" encoding="UTF-8"?>` + "\n" + `<Response><Say>This call is &lt;recorded&gt;.</Say><Connect><Stream url="ws` + strings.TrimPrefix(s.at, "http") + `/twilio/media"><Parameter |></Parameter></Stream></Connect><Redirect>https://example.com/after?a=1&amp;b=2</Redirect></Response>`
+	want := `<?xml version="1.0" encoding="UTF-8"?>` + "\n" + `<Response><Say>This call is &lt;recorded&gt;.</Say><Connect><Stream url="wss` + strings.TrimPrefix(s.at, "http") + `/twilio/media"><Parameter |></Parameter></Stream></Connect><Redirect>https://example.com/after?a=1&amp;b=2</Redirect></Response>`
 	if got := head + "|" + tail; !ok || !ok2 || got != want {
 		t.Errorf("the TwiML is %s,\nwant %s", got, want)
 	}
@@ -408,7 +412,7 @@ func TestSignedStreams(t *testing.T) {
 		{"unsigned", "", false, true},
 		{"unsigned, and strict", "", true, false},
 		{"wrong", signature("another", address, nil), false, false},
-		{"right", signature(token, address, nil), true, true},
+		{"right", signature(token, "wss"+strings.TrimPrefix(address, "ws"), nil), true, true},
 		{"right, as of a page", signature(token, s.at+"/twilio/media", nil), true, false},
 	} {
 		s.Strict = c.strict

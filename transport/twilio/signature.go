@@ -77,12 +77,10 @@ func (s *Server) address(r *http.Request) string {
 	return base + r.URL.RequestURI()
 }
 
-// socketAddress returns an address as one of WebSockets.
+// socketAddress returns an address as one of WebSockets: to others than these over TLS Twilio opens no streams.
 func socketAddress(address string) string {
-	if rest, ok := strings.CutPrefix(address, "http"); ok {
-		return "ws" + rest
-	}
-	return address
+	_, rest, _ := strings.Cut(address, "://")
+	return "wss://" + rest
 }
 
 // first returns the first of a header's values, which is that of the proxy that callers reach; or what there is without any.
