@@ -33,8 +33,7 @@ type Beeps struct {
 	Sway     float64       // How far from its mean the level may be, in dB. It defaults to 3.
 
 	spectrum *spectrum
-	waiting  audio.PCM // The last window, and what has come since.
-	position int64     // Of the first sample in waiting.
+	windows  audio.Windows
 	run      tone
 }
 
@@ -61,18 +60,15 @@ const missing = 4
 func (b *Beeps) Take(p audio.PCM) []Beep {
 	if b.spectrum == nil {
 		b.spectrum = newSpectrum(cmp.Or(b.Rate, audio.SpeechRate))
+		b.windows = audio.Windows{Length: b.spectrum.window, Hop: b.spectrum.hop}
 	}
-	b.waiting = append(b.waiting, p...)
 	var ended []Beep
-	at := 0
-	for ; at+b.spectrum.window <= len(b.waiting); at += b.spectrum.hop {
-		frequency, level, ok := b.hear(b.waiting[at : at+b.spectrum.window])
-		if beep, over := b.step(frequency, level, ok); over {
+	for at, w := range b.windows.Take(p) {
+		frequency, level, ok := b.hear(w)
+		if beep, over := b.step(at, frequency, level, ok); over {
 			ended = append(ended, beep)
 		}
-		b.position += int64(b.spectrum.hop)
 	}
-	b.waiting = append(b.waiting[:0], b.waiting[at:]...)
 	return ended
 }
 
@@ -82,7 +78,8 @@ func (b *Beeps) Flush() []Beep {
 	if beep, ok := b.beep(); ok {
 		ended = append(ended, beep)
 	}
-	b.waiting, b.position, b.run = b.waiting[:0], 0, tone{}
+	b.windows.Reset()
+	b.run = tone{}
 	return ended
 }
 
@@ -103,12 +100,12 @@ func (b *Beeps) hear(w audio.PCM) (frequency, level float64, ok bool) {
 		level >= cmp.Or(b.Floor, -45) && power >= cmp.Or(b.Purity, 0.9)*total
 }
 
-// step goes on with what one window holds, and returns the beep that is over with it.
-func (b *Beeps) step(frequency, level float64, ok bool) (ended Beep, over bool) {
+// step goes on with what the window at a position holds, and returns the beep that is over with it.
+func (b *Beeps) step(at int64, frequency, level float64, ok bool) (ended Beep, over bool) {
 	r := &b.run
 	if ok && r.windows > 0 && b.same(frequency, level) {
 		r.windows++
-		r.last, r.missed = b.position, 0
+		r.last, r.missed = at, 0
 		r.frequency += (frequency - r.frequency) / float64(r.windows)
 		r.level += (level - r.level) / float64(r.windows)
 		return Beep{}, false
@@ -119,7 +116,7 @@ func (b *Beeps) step(frequency, level float64, ok bool) (ended Beep, over bool) 
 	ended, over = b.beep()
 	*r = tone{}
 	if ok {
-		*r = tone{first: b.position, last: b.position, windows: 1, frequency: frequency, level: level}
+		*r = tone{first: at, last: at, windows: 1, frequency: frequency, level: level}
 	}
 	return ended, over
 }

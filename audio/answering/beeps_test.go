@@ -14,10 +14,8 @@ import (
 // find gives p to b in pieces of random lengths and returns the beeps.
 func find(rnd *rand.Rand, b Beeps, p audio.PCM) []Beep {
 	var all []Beep
-	for len(p) > 0 {
-		n := min(len(p), 1+rnd.IntN(b.Rate/20))
-		all = append(all, b.Take(p[:n])...)
-		p = p[n:]
+	for piece := range audiotest.Pieces(rnd, p, b.Rate/20) {
+		all = append(all, b.Take(piece)...)
 	}
 	return append(all, b.Flush()...)
 }

@@ -3,6 +3,7 @@ package audiotest
 
 import (
 	"encoding/csv"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -121,6 +122,19 @@ func Mix(a, b audio.PCM) audio.PCM {
 		out[i] = clip(float64(x) + float64(b[i%len(b)]))
 	}
 	return out
+}
+
+// Pieces returns p in pieces of random lengths of up to most samples, as no caller would send it.
+func Pieces(rnd *rand.Rand, p audio.PCM, most int) iter.Seq[audio.PCM] {
+	return func(yield func(audio.PCM) bool) {
+		for len(p) > 0 {
+			n := min(len(p), 1+rnd.IntN(most))
+			if !yield(p[:n]) {
+				return
+			}
+			p = p[n:]
+		}
+	}
 }
 
 func clip(x float64) int16 { return int16(math.Round(max(-32768, min(32767, x)))) }

@@ -28,9 +28,8 @@ type Detector struct {
 	LowOver  float64 // By how many dB the low tone may be the louder one. It defaults to 10: Q.24's 8 and what noise adds.
 	HighOver float64 // By how many dB the high tone may be the louder one. It defaults to 6: Q.24's 4 and what noise adds.
 
-	bank     *bank
-	waiting  audio.PCM // The last window, and what has come since.
-	position int64     // Of the first sample in waiting.
+	bank    *bank
+	windows audio.Windows
 
 	run   run // Windows in a row that hold the same key's tones.
 	digit run // The digit that sounds, or none.
@@ -72,17 +71,15 @@ func (r run) steady() bool {
 func (d *Detector) Take(p audio.PCM) []Digit {
 	if d.bank == nil {
 		d.bank = newBank(cmp.Or(d.Rate, audio.G711Rate))
+		d.windows = audio.Windows{Length: d.bank.window, Hop: d.bank.hop}
 	}
-	d.waiting = append(d.waiting, p...)
 	var ended []Digit
-	at := 0
-	for ; at+d.bank.window <= len(d.waiting); at += d.bank.hop {
-		if digit, ok := d.step(d.hear(d.waiting[at : at+d.bank.window])); ok {
+	for at, w := range d.windows.Take(p) {
+		key, off := d.hear(w)
+		if digit, ok := d.step(at, key, off); ok {
 			ended = append(ended, digit)
 		}
-		d.position += int64(d.bank.hop)
 	}
-	d.waiting = append(d.waiting[:0], d.waiting[at:]...)
 	return ended
 }
 
@@ -95,7 +92,8 @@ func (d *Detector) Flush() []Digit {
 	if d.bank != nil {
 		d.bank.forget()
 	}
-	d.waiting, d.position, d.run, d.digit = d.waiting[:0], 0, run{}, run{}
+	d.windows.Reset()
+	d.run, d.digit = run{}, run{}
 	return ended
 }
 
@@ -122,24 +120,24 @@ func (d *Detector) hear(w audio.PCM) (digit rune, off [2]float64) {
 	return 0, off
 }
 
-// step goes on with what one window holds, and returns the digit that has ended with it.
-func (d *Detector) step(key rune, off [2]float64) (ended Digit, ok bool) {
+// step goes on with what the window at a position holds, and returns the digit that has ended with it.
+func (d *Detector) step(at int64, key rune, off [2]float64) (ended Digit, ok bool) {
 	if key != d.run.key {
-		d.run = run{key: key, first: d.position}
+		d.run = run{key: key, first: at}
 	}
 	if key != 0 {
-		d.run.last = d.position
+		d.run.last = at
 		d.run.windows++
 		d.run.off[0] += off[0]
 		d.run.off[1] += off[1]
 	}
-	if d.digit.key != 0 && (d.position-d.digit.last > int64(bridged*d.bank.hop) || key != d.digit.key && d.run.steady()) {
+	if d.digit.key != 0 && (at-d.digit.last > int64(bridged*d.bank.hop) || key != d.digit.key && d.run.steady()) {
 		ended, ok = d.done(), true
 	}
 	switch {
 	case key == 0:
 	case key == d.digit.key:
-		d.digit.last = d.position
+		d.digit.last = at
 	case d.digit.key == 0 && d.run.steady():
 		d.digit = d.run
 	}
