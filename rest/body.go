@@ -18,10 +18,15 @@ func (s *Server) readJSON(x *exchange, v any) error {
 	if err != nil {
 		return unread(err, s.Limits.Body)
 	}
-	s.decoding.Lock()
-	defer s.decoding.Unlock()
+	if len(b) > smallJSON {
+		s.decoding.Lock()
+		defer s.decoding.Unlock()
+	}
 	return decodeJSON(b, v)
 }
+
+// smallJSON is how long a request may be, in bytes, that is decoded without waiting for others.
+const smallJSON = 64 << 10
 
 // body returns what a request brings, which may have so many bytes. They count as held until the request is answered.
 func (s *Server) body(x *exchange, most int64) io.Reader {

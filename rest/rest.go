@@ -40,7 +40,7 @@ type Server struct {
 	Log      *slog.Logger
 
 	held     atomic.Int64 // Bytes of what requests have sent.
-	decoding sync.Mutex   // One at a time: JSON of many small things takes a hundred times its length in memory.
+	decoding sync.Mutex   // Of long ones, one at a time: JSON of many small things takes a hundred times its length in memory.
 }
 
 // Engines are what does the work.

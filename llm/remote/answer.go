@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -41,15 +42,16 @@ type call struct {
 const (
 	// tail is how long the end of a stream may take that brings no more than its usage: the last words wait for it.
 	tail = 250 * time.Millisecond
-	// mostArguments is how long the arguments of one call may be, in bytes, and mostCalls how many calls an answer may make.
-	mostArguments, mostCalls = 1 << 20, 64
+	// mostArguments is how long the arguments of one call may be, in bytes, mostName its tool's name, and mostCalls how many calls an answer
+	// may make.
+	mostArguments, mostName, mostCalls = 1 << 20, 64, 64
 )
 
 // take takes in a chunk.
 func (a *answer) take(c openai.ChatCompletionChunk) error {
 	if c.JSON.Usage.Valid() && c.Usage.PromptTokens+c.Usage.CompletionTokens > 0 {
 		a.usage = &llm.Usage{
-			Prompt: int(c.Usage.PromptTokens), Cached: int(c.Usage.PromptTokensDetails.CachedTokens), Output: int(c.Usage.CompletionTokens),
+			Prompt: tokens(c.Usage.PromptTokens), Cached: tokens(c.Usage.PromptTokensDetails.CachedTokens), Output: tokens(c.Usage.CompletionTokens),
 		}
 		a.done = a.finish != ""
 	}
@@ -63,6 +65,9 @@ func (a *answer) take(c openai.ChatCompletionChunk) error {
 	}
 	return nil
 }
+
+// tokens returns a number of tokens that a server says, as far as there can be so many: whoever adds them up can rely on that.
+func tokens(n int64) int { return int(max(0, min(n, math.MaxInt32))) }
 
 // add takes in what comes next of the answer.
 func (a *answer) add(c openai.ChatCompletionChunkChoice) error {
@@ -171,11 +176,11 @@ func (a *answer) end(err error) error {
 		if len(arguments) == 0 {
 			arguments = []byte("{}")
 		}
-		if c.name == "" || arguments[0] != '{' || !json.Valid(arguments) {
+		if c.name == "" || len(c.name) > mostName || arguments[0] != '{' || !json.Valid(arguments) {
 			if a.finish == llm.FinishLength {
 				continue // it was cut in the middle of the call
 			}
-			return fmt.Errorf("%w: the call of the tool %.64q has no JSON object for its arguments", remote.ErrGarbage, c.name)
+			return fmt.Errorf("%w: the call of the tool %.64q has no JSON object for its arguments, or no name of at most %d bytes", remote.ErrGarbage, c.name, mostName)
 		}
 		if !a.yield(llm.Piece{Call: &llm.ToolCall{ID: "call_" + rand.Text(), Name: c.name, Arguments: json.RawMessage(arguments)}}) {
 			return nil

@@ -91,7 +91,7 @@ func (e *Engine) Read(ctx context.Context, r llm.Request) (llm.Reading, error) {
 			return err
 		}
 		q.Began()
-		out.Prompt, out.Cached = int(c.Usage.PromptTokens), int(c.Usage.PromptTokensDetails.CachedTokens)
+		out.Prompt, out.Cached = tokens(c.Usage.PromptTokens), tokens(c.Usage.PromptTokensDetails.CachedTokens)
 		return nil
 	})
 	return out, named(err)

@@ -174,6 +174,7 @@ func TestGenerateCalls(t *testing.T) {
 		{"with another reason, without arguments", []string{says("Well."), part(0, "a", "door", ""), stops("stop")}, `Well. door{}`},
 		{"cut", []string{says("Well."), part(0, "a", "light", `{"on`), stops("length")}, `Well.`},
 		{"no JSON", []string{part(0, "a", "light", `on`), stops("tool_calls")}, "garbage"},
+		{"a name without end", []string{part(0, "a", strings.Repeat("l", mostName+1), "{}"), stops("tool_calls")}, "garbage"},
 		{"no object", []string{part(0, "a", "light", `[1]`), stops("tool_calls")}, "garbage"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -329,7 +330,7 @@ func TestFaults(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			e := open(t, tt.answer, func(e *Engine) { e.First, e.Server.Limits.Bytes = 400*time.Millisecond, 4<<20 })
+			e := open(t, tt.answer, func(e *Engine) { e.First, e.Server.Limits.Bytes = 2*time.Second, 4<<20 })
 			s := ask(t.Context(), e, hello)
 			if s.err == nil || s.text != tt.text || strings.Contains(s.err.Error(), key) || s.usage != nil {
 				t.Fatalf("%q, %v", s.text, s.err)

@@ -3,6 +3,7 @@ package remote
 import (
 	"encoding/json"
 	"io"
+	"math"
 	"net/http"
 	"testing"
 
@@ -37,5 +38,15 @@ func TestTokens(t *testing.T) {
 	}
 	if asked["logprobs"] != true || asked["top_logprobs"] != 1. || asked["parallel_tool_calls"] != false {
 		t.Errorf("asked %v", asked)
+	}
+}
+
+// A server may say of its tokens what it likes: there are none, or as many as can be added up.
+func TestUsage(t *testing.T) {
+	e := open(t, func(w http.ResponseWriter, _ *http.Request) {
+		events(w, says("Hi."), stops("stop"), `{"choices":[],"usage":{"prompt_tokens":9223372036854775807,"completion_tokens":-5,"total_tokens":3}}`)
+	}, nil)
+	if s := ask(t.Context(), e, hello); s.err != nil || s.usage == nil || s.usage.Prompt != math.MaxInt32 || s.usage.Output != 0 {
+		t.Errorf("%+v, %v", s.usage, s.err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"fmt"
 	"strings"
 	"time"
 
@@ -52,6 +53,9 @@ func (e *Engine) Close() error {
 // Knows reports whether the server hears a language: nobody can tell before it is tried.
 func (e *Engine) Knows(language string) bool { return len(language) >= 2 && len(language) <= 3 }
 
+// mostSaid is how many bytes a second of speech may become, besides the first 1 KiB: some five times what the fastest say.
+const mostSaid = 200
+
 // hear has the server hear a whole recording.
 func (e *Engine) hear(ctx context.Context, speech audio.PCM, o stt.Options) (stt.Transcript, error) {
 	t := stt.Transcript{Language: o.Language, Speech: speech.Duration(audio.SpeechRate)}
@@ -73,6 +77,9 @@ func (e *Engine) hear(ctx context.Context, speech audio.PCM, o stt.Options) (stt
 		}
 		if !res.JSON.Text.Valid() {
 			return remote.ErrGarbage
+		}
+		if most := 1<<10 + int(mostSaid*t.Speech.Seconds()); len(res.Text) > most {
+			return fmt.Errorf("%w: a transcript of more than %d bytes, of %v of speech", remote.ErrBig, most, t.Speech)
 		}
 		t.Text = words(res.Text)
 		return nil

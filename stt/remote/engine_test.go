@@ -178,6 +178,7 @@ func TestFaults(t *testing.T) {
 			fmt.Fprint(w, `{"text":`)
 		}, nil},
 		{"too much", func(w http.ResponseWriter, _ *http.Request) { text(w, string(bytes.Repeat([]byte("word "), 1<<16))) }, remote.ErrBig},
+		{"more than can be said", func(w http.ResponseWriter, _ *http.Request) { text(w, string(bytes.Repeat([]byte("word "), 400))) }, remote.ErrBig},
 		{"a death", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			fmt.Fprint(w, `{"text":"he`)
