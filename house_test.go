@@ -58,6 +58,7 @@ var house = map[string][]string{
 	"budget/trace/export":  {"budget", "budget/trace", "budget/trace/otel"},
 	"budget/trace/metrics": {"budget", "budget/trace"},
 	"budget/trace/object":  {"budget", "budget/trace", "budget/trace/store"},
+	"budget/trace/hook":    {"budget/trace", "budget/trace/object"},
 
 	"audio/audiotest":  {"audio"},
 	"audio/answering":  {"audio"},
@@ -87,7 +88,7 @@ var house = map[string][]string{
 	"native/onnx/onnxtest": {"native/nativetest", "native/onnx"},
 
 	"cmd/riposte": {
-		"audio", "audio/lame", "audio/opus", "audio/room", "audio/silero", "audio/smartturn", "bench", "bench/stub", "budget", "budget/trace", "budget/trace/export", "budget/trace/metrics", "budget/trace/object", "budget/trace/otel",
+		"audio", "audio/lame", "audio/opus", "audio/room", "audio/silero", "audio/smartturn", "bench", "bench/stub", "budget", "budget/trace", "budget/trace/export", "budget/trace/hook", "budget/trace/metrics", "budget/trace/object", "budget/trace/otel",
 		"budget/trace/store", "caller", "caller/lossy", "llm", "llm/llama", "llm/remote", "native", "native/console", "native/onnx", "pipeline", "remote", "rest", "scenario/live", "stt", "stt/remote", "stt/whisper", "transport", "transport/realtime", "transport/asterisk", "transport/phone", "transport/twilio", "tool", "tool/mcp", "tool/web", "transport/webrtc", "tts", "tts/piper", "tts/remote", "web", "web/talk", "web/traces",
 	},
 }

@@ -17,8 +17,9 @@ type Call struct {
 	Parent  string // W3C traceparent that the caller's side sent; empty without one.
 	Began   time.Time
 	Ended   time.Time // Zero while it goes on.
-	Reason  string    // Why it ended, such as "hung_up"; empty while it goes on.
+	Reason  string    // Why it ended, such as HungUp; empty while it goes on.
 	Turns   int
+	Record  *Record // What it came to; nil where nobody counts.
 }
 
 // Turn is one turn's timeline.

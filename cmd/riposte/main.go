@@ -23,6 +23,7 @@ type commands struct {
 	Serve   serveCmd         `cmd:"" help:"Serve calls."`
 	Call    CallCmd          `cmd:"" help:"Call a running service with sound files, as if someone were talking."`
 	Trace   traceCmd         `cmd:"" help:"Show where the time of calls and turns went that the service has kept."`
+	Calls   callsCmd         `cmd:"" help:"List the calls that the service has held: who called whom, how it ended, and what it cost."`
 	Bench   benchCmd         `cmd:"" help:"Measure a service."`
 	Tools   toolsCmd         `cmd:"" help:"List the tools that the service runs for the model, and call one by hand."`
 	Models  modelsCmd        `cmd:"" help:"List, fetch and check models."`

@@ -3,15 +3,20 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"regexp"
 	"strings"
+	"time"
 )
 
 // phoneSettings are what calls by telephone are held by.
 type phoneSettings struct {
-	Numbers    []string `placeholder:"NUMBER" help:"In a route's file: the dialled numbers or extensions whose calls it takes; +4930* is all that begin so. The longest that fits counts." group:"phone"`
-	Parameters []string `placeholder:"NAME=VALUE" help:"In a route's file: what the far side has to say of a call that it takes, such as campaign=spring. It counts before numbers." group:"phone"`
-	Strict     bool     `help:"Refuse calls to numbers that no route takes. Otherwise the default route takes them." group:"phone"`
+	Numbers       []string      `placeholder:"NUMBER" help:"In a route's file: the dialled numbers or extensions whose calls it takes; +4930* is all that begin so. The longest that fits counts." group:"phone"`
+	Parameters    []string      `placeholder:"NAME=VALUE" help:"In a route's file: what the far side has to say of a call that it takes, such as campaign=spring. It counts before numbers." group:"phone"`
+	Strict        bool          `help:"Refuse calls to numbers that no route takes. Otherwise the default route takes them." group:"phone"`
+	Webhook       string        `placeholder:"URL" help:"Address that is told of each call at its end, of all wires: a POST of its record as JSON (docs/records.md). Empty tells nobody." group:"phone"`
+	WebhookSecret string        `placeholder:"SECRET" help:"What these requests are signed with, by HMAC-SHA256, in the header Riposte-Signature. Empty signs none." group:"phone"`
+	WebhookWait   time.Duration `default:"1h" help:"How long a record that cannot be delivered is tried again." group:"phone"`
 }
 
 // number is what phone.numbers may hold: a number or an extension, or the beginning of some.
@@ -23,6 +28,12 @@ func (s *phoneSettings) validate() error {
 		if !number.MatchString(digitsOf(n)) {
 			errs = append(errs, fmt.Errorf("phone-numbers holds %q: it must be a number such as +493012345, an extension such as 100, or the beginning of some, such as +4930*", n))
 		}
+	}
+	if u, err := url.Parse(s.Webhook); s.Webhook != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
+		errs = append(errs, errors.New("phone-webhook is no address: it must begin with http:// or https:// and a host")) // it may have a password in it
+	}
+	if s.WebhookWait < time.Second {
+		errs = append(errs, fmt.Errorf("phone-webhook-wait is %v: it must be at least 1s", s.WebhookWait))
 	}
 	for _, p := range s.Parameters {
 		if name, value, ok := strings.Cut(p, "="); !ok || name == "" || value == "" {

@@ -28,11 +28,14 @@ type route struct {
 // routeName is what a route may be called: it stands in addresses, and labels metrics and traces.
 var routeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-// perCall are the settings outside of the sections talk and budget that may differ from call to call. All others belong to an
+// perCallGroups are the sections all of which may differ from call to call.
+var perCallGroups = []string{"talk", "budget", "price"}
+
+// perCall are the settings outside of these that may differ from call to call. All others belong to an
 // engine of this machine, which all calls share, or to the service.
 var perCall = []string{
 	"llm-max-tokens", "llm-temperature", "llm-top-p", "llm-top-k", "llm-min-p", "llm-repeat-penalty", "llm-seed", "stt-language", "tts-speed", "tools",
-	"phone-numbers", "phone-parameters",
+	"phone-numbers", "phone-parameters", "trace-record",
 }
 
 // perServer are those that name what answers a route's calls, and say how it is reached. What they name is served elsewhere, or is one that
@@ -155,8 +158,8 @@ func (r *route) set(name string, flags map[string]*kong.Flag) error {
 		return errors.New(unknown(name, slices.Sorted(maps.Keys(flags))))
 	case r.file.values[name].list && !flag.IsSlice():
 		return oneText(name)
-	case flag.Group.Key != "talk" && flag.Group.Key != "budget" && !slices.Contains(perCall, name) && !slices.Contains(perServer, name):
-		return fmt.Errorf("%s is the same for all calls: a route may set what is in talk and budget, %s, and what names remote engines", dotted(name), list(perCall))
+	case !slices.Contains(perCallGroups, flag.Group.Key) && !slices.Contains(perCall, name) && !slices.Contains(perServer, name):
+		return fmt.Errorf("%s is the same for all calls: a route may set what is in talk, budget and price, %s, and what names remote engines", dotted(name), list(perCall))
 	case name == "stt-language" && value == "auto" && r.STT.Language != "auto":
 		return fmt.Errorf("stt.language is auto: a route may name a language, or leave it to the service's own, which is %s", r.STT.Language)
 	}

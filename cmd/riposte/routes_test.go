@@ -73,7 +73,7 @@ func TestRoutesRefused(t *testing.T) {
 		name, file string
 		want       []string
 	}{
-		{"a setting of the service", "talk:\n  echo: false\ncalls:\n  max: 3\n", []string{"sales.yaml:4: calls.max is the same for all calls: a route may set what is in talk and budget, llm.max-tokens,"}},
+		{"a setting of the service", "talk:\n  echo: false\ncalls:\n  max: 3\n", []string{"sales.yaml:4: calls.max is the same for all calls: a route may set what is in talk, budget and price, llm.max-tokens,"}},
 		{"a setting of an engine", "llm:\n  model: other.gguf\n  seed: 3\n", []string{`sales.yaml:2: llm.model is "other.gguf", which the service has not loaded: a route may name what is served elsewhere (URL#NAME), or smollm2-135m-instruct-q8_0`}},
 		{"how an engine of this machine works", "llm:\n  threads: 3\n", []string{"sales.yaml:2: llm.threads is the same for all calls"}},
 		{"an address without a name", "llm:\n  model: http://gpu1:8000/v1\n", []string{"sales.yaml:2: llm-model: not the address of a remote model", "does not name the model"}},

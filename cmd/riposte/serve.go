@@ -15,6 +15,7 @@ import (
 	"riposte/bench/stub"
 	"riposte/budget"
 	"riposte/budget/trace"
+	"riposte/budget/trace/hook"
 	"riposte/llm"
 	"riposte/pipeline"
 	"riposte/remote"
@@ -42,6 +43,7 @@ func (c *serveCmd) run(ctx context.Context, stubs *stub.Engines) error {
 	s := newService(&c.settings, c.logger())
 	s.stubs = stubs
 	defer s.keepTraces()()
+	defer s.tellCalls()()
 	return s.serve(ctx, listener, nil)
 }
 
@@ -58,7 +60,8 @@ type service struct {
 	vad       func() (voiceActivity, error) // Makes one for a call.
 	voice     tts.Synthesizer
 	phrases   *tts.Phrasebook // What is at hand in it.
-	traces    trace.Sinks     // What is told of calls and turns.
+	traces    trace.Sinks     // What is told of calls and turns,
+	hook      *hook.Hook      // and of what calls came to; nil where nobody wants to be told.
 	telemetry telemetry
 	queues    queues
 	routes    map[string]*route // By their names, the default one included,
@@ -284,7 +287,7 @@ func (s *service) crewOf(route string) *crew {
 // hold holds one call.
 func (s *service) hold(ctx context.Context, call transport.Call, settings transport.Settings) (err error) {
 	name, set := s.route(settings)
-	ctx, record := s.begin(ctx, call, name)
+	ctx, record := s.begin(ctx, call, name, set)
 	defer func() { record.end(err) }()
 	vad, err := s.vad()
 	if err != nil {
@@ -298,13 +301,13 @@ func (s *service) hold(ctx context.Context, call transport.Call, settings transp
 	crew := s.crewOf(name)
 	defer crew.keepWarm()()
 	session := pipeline.Session{
-		Call: call, Settings: settings, VAD: vad, Turns: end, STT: crew.stt, LLM: crew.llm, Hedge: crew.hedge, TTS: crew.tts,
+		Call: record.ledger, Settings: settings, VAD: vad, Turns: end, STT: crew.stt, LLM: crew.llm, Hedge: crew.hedge, TTS: crew.tts,
 		Limits: set.limits(), Apology: set.Talk.Apology, Echo: set.Talk.Echo,
 		Greeting: pipeline.Greeting{Text: set.Talk.Greeting, Firm: set.Talk.Firm},
 		Silence:  pipeline.Silence{After: set.Talk.Idle, Prompts: lines(set.Talk.Prompts)},
 		Openers:  lines(set.Talk.Openers), Phrases: crew.phrases,
 		Tools: s.tools.of(name), Dial: s.dialler(set), Waiting: pipeline.Waiting{After: set.Talk.Patience, Phrases: lines(set.Talk.Waiting)},
-		Drain: s.drain, Log: s.log, Strain: crew.strain(s.admission.Strain), Record: s.settings.Trace.Record, Queues: s.queues.calls,
+		Drain: s.drain, Log: s.log, Strain: crew.strain(s.admission.Strain), Record: set.Trace.Record, Queues: s.queues.calls,
 		Trace: func(t trace.Turn) {
 			s.admission.TurnEnded(t.Report, s.status.Calls())
 			record.TurnEnded(t)
@@ -315,7 +318,7 @@ func (s *service) hold(ctx context.Context, call transport.Call, settings transp
 		},
 	}
 	err = session.Run(ctx)
-	if err != nil && !errors.Is(err, transport.ErrHungUp) && !errors.Is(err, transport.ErrShutdown) && !errors.Is(err, transport.ErrSilent) && ctx.Err() == nil {
+	if why := reason(err); why == trace.Failed && ctx.Err() == nil {
 		s.log.Error("the call failed", "call", call.ID(), "err", err)
 	}
 	return err

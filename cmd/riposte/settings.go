@@ -162,12 +162,15 @@ type settings struct {
 		TTS time.Duration `default:"150ms" help:"Share of the voice, to the first audible sound." group:"budget"`
 	} `embed:"" prefix:"budget-"`
 
+	Price priceSettings `embed:"" prefix:"price-"`
+
 	Trace struct {
 		File       string        `placeholder:"FILE" help:"File in which calls and their turns are kept, with what was said; none keeps none. Empty means $XDG_STATE_HOME/riposte/traces.db or ~/.local/state/riposte/traces.db." group:"trace"`
 		Keep       time.Duration `default:"720h" help:"How long they are kept; 0 for ever." group:"trace"`
 		Bytes      int64         `default:"1073741824" help:"Most bytes of the file. Over it the oldest sound goes first, and then the oldest turns; 0 is no limit." group:"trace"`
 		Record     bool          `help:"Keep the sound of each turn as well, the caller's and ours. Ask callers first." group:"trace"`
 		RecordKeep time.Duration `default:"24h" help:"How long sound is kept; 0 as long as its turn." group:"trace"`
+		Numbers    string        `default:"full" enum:"full,masked" help:"How telephone numbers are kept: full, or masked, with most of their digits hidden. The webhook gets them whole." group:"trace"`
 		Page       string        `default:"local" enum:"local,all,off" help:"Who may see the page /traces, which shows what callers said: local (programs on this machine, and not through a proxy that says that it is one), all (whoever reaches the service) or off (nobody)." group:"trace"`
 		Hosts      []string      `placeholder:"NAME" help:"With trace-page=all, names by which browsers reach the service, besides its addresses, localhost and this machine's own name. Under others the page is refused, against DNS rebinding." group:"trace"`
 	} `embed:"" prefix:"trace-"`
@@ -197,6 +200,7 @@ var settingGroups = []kong.Group{
 	{Key: "remote", Title: "Engines on other machines"},
 	{Key: "vad", Title: "Voice activity (Silero)"},
 	{Key: "budget", Title: "Budget of a turn"},
+	{Key: "price", Title: "Prices, by which records of calls say what they cost"},
 	{Key: "trace", Title: "Traces"},
 	{Key: "telemetry", Title: "Telemetry"},
 }
@@ -249,7 +253,7 @@ func (s *settings) Validate() error {
 	check(s.LLM.TopP >= 0 && s.LLM.TopP <= 1, "llm-top-p is %v: it must be 0 to 1", s.LLM.TopP)
 	check(s.LLM.MinP >= 0 && s.LLM.MinP < 1, "llm-min-p is %v: it must be 0 to below 1", s.LLM.MinP)
 	check(s.LLM.TopK >= 0 && s.LLM.RepeatPenalty >= 0, "llm-top-k and llm-repeat-penalty must not be negative")
-	errs = append(errs, s.validateGPU(), s.TLS.validate(), s.WebRTC.validate(), s.Phone.validate(), s.Lines.validate(), s.Twilio.validate(), s.Asterisk.validate(), s.REST.validate(), s.validateRemotes())
+	errs = append(errs, s.validateGPU(), s.TLS.validate(), s.WebRTC.validate(), s.Phone.validate(), s.Price.validate(), s.Lines.validate(), s.Twilio.validate(), s.Asterisk.validate(), s.REST.validate(), s.validateRemotes())
 	for _, k := range s.Keys {
 		check(len(k) >= leastKey && !strings.HasPrefix(k, "ek_"), "keys holds one of %d characters: a key has at least %d, and does not begin with ek_", len(k), leastKey)
 	}

@@ -15,7 +15,6 @@ import (
 	"riposte/budget/trace/otel"
 	"riposte/budget/trace/store"
 	"riposte/remote"
-	"riposte/transport"
 	"riposte/transport/phone"
 	"riposte/transport/realtime"
 	"riposte/transport/webrtc"
@@ -90,6 +89,10 @@ func (s *service) lost() (all []metrics.Lost) {
 			all = append(all, metrics.Lost{Sink: "otlp", Reason: "queue_full", Count: l.Full}, metrics.Lost{Sink: "otlp", Reason: "not_taken", Count: l.Failed})
 		}
 	}
+	if s.hook != nil {
+		l := s.hook.Lost()
+		all = append(all, metrics.Lost{Sink: "webhook", Reason: "queue_full", Count: l.Full}, metrics.Lost{Sink: "webhook", Reason: "not_taken", Count: l.Failed})
+	}
 	return all
 }
 
@@ -152,76 +155,4 @@ func (s *service) admitCounted() (release func(), err error) {
 		s.telemetry.metrics.Refused(refusal.Code)
 	}
 	return release, err
-}
-
-// record is one call of which the sinks are told. The session tells it its turns.
-type record struct {
-	trace.Sinks
-	call  trace.Call
-	turns atomic.Int64
-}
-
-// begin tells the sinks that a call begins, by a route. The context that it returns says to remote engines what they work for.
-func (s *service) begin(ctx context.Context, c transport.Call, route string) (context.Context, *record) {
-	r := &record{Sinks: s.traces, call: trace.Call{
-		ID: c.ID(), Route: route, Wire: wireOf(c), Version: version, Parent: trace.Parent(ctx), Began: time.Now(),
-	}}
-	r.CallBegan(r.call)
-	if s.telemetry.spans != nil {
-		ctx = trace.InCall(ctx, r.call)
-	}
-	return ctx, r
-}
-
-// wireOf names the wire that a call came by.
-func wireOf(c transport.Call) string {
-	if w, ok := c.(interface{ Wire() string }); ok {
-		return w.Wire()
-	}
-	return "websocket"
-}
-
-// TurnEnded tells of a turn, with what it has of the call.
-func (r *record) TurnEnded(t trace.Turn) {
-	t.Call, t.Route, t.Version = r.call.ID, r.call.Route, r.call.Version
-	r.turns.Add(1)
-	r.Sinks.TurnEnded(t)
-}
-
-// TurnChanged tells what came of a turn after its end: those who keep turns replace what they have, and when it was heard is counted.
-func (r *record) TurnChanged(t trace.Turn) {
-	t.Call, t.Route, t.Version = r.call.ID, r.call.Route, r.call.Version
-	for _, sink := range r.Sinks {
-		switch sink := sink.(type) {
-		case *store.Recorder:
-			sink.TurnEnded(t)
-		case *metrics.Metrics:
-			sink.TurnChanged(t)
-		}
-	}
-}
-
-// end tells that the call ended, and why.
-func (r *record) end(why error) {
-	r.call.Ended, r.call.Reason, r.call.Turns = time.Now(), reason(why), int(r.turns.Load())
-	r.CallEnded(r.call)
-}
-
-// reason names why a call ended.
-func reason(err error) string {
-	for _, r := range []struct {
-		err  error
-		name string
-	}{
-		{transport.ErrHungUp, "hung_up"}, {transport.ErrShutdown, "shutdown"}, {transport.ErrSilent, "silent"},
-		{transport.ErrIdle, "idle"}, {transport.ErrEnded, "ended"}, {transport.ErrTransferred, "transferred"}, {transport.ErrExpired, "expired"}, {transport.ErrSlowReader, "slow_reader"}, {transport.ErrLost, "lost"},
-	} {
-		if errors.Is(err, r.err) {
-			return r.name
-		}
-	}
-	if err == nil {
-		return "ended"
-	}
-	return "failed"
 }

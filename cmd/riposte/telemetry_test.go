@@ -54,7 +54,7 @@ func TestCallsAreTold(t *testing.T) {
 	var sink told
 	s.traces = append(s.traces, &sink)
 	const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-	ctx, r := s.begin(trace.WithParent(t.Context(), parent), line{}, "sales")
+	ctx, r := s.begin(trace.WithParent(t.Context(), parent), line{}, "sales", s.settings)
 	r.TurnEnded(trace.Turn{ID: "resp_1", Status: "completed"})
 	r.TurnEnded(trace.Turn{ID: "resp_2", Status: "completed"})
 	r.end(transport.ErrSilent)
@@ -91,7 +91,7 @@ func TestCallsAreTold(t *testing.T) {
 // Where spans are sent, remote engines are told ours, and what is lost is in the metrics.
 func TestSpansAreSent(t *testing.T) {
 	s, get := telling(t, "--telemetry-otlp=http://127.0.0.1:1", "--telemetry-protocol=http", "--budget-llm=500ms")
-	ctx, r := s.begin(t.Context(), line{}, defaultRoute)
+	ctx, r := s.begin(t.Context(), line{}, defaultRoute, s.settings)
 	defer r.end(nil)
 	tp := trace.Traceparent(trace.InTurn(ctx, "resp_1"), budget.LLM)
 	if id := r.call.TraceID(); len(tp) != 55 || tp[3:35] != hex.EncodeToString(id[:]) {

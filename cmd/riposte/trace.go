@@ -86,7 +86,7 @@ func (s *service) keepTraces() (stop func()) {
 		return func() {}
 	}
 	r := &store.Recorder{
-		Path: path, Limits: store.Limits{Age: set.Keep, Sound: set.RecordKeep, Bytes: set.Bytes}, Sound: set.Record, Log: s.log, Queue: s.queues.traces,
+		Path: path, Limits: store.Limits{Age: set.Keep, Sound: set.RecordKeep, Bytes: set.Bytes}, Log: s.log, Queue: s.queues.traces,
 	}
 	r.Start()
 	s.traces = append(s.traces, r)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 
+	"riposte/budget/trace/export"
 	"riposte/web/traces"
 )
 
@@ -15,7 +16,7 @@ func (s *service) openPage() (page *traces.Page, shut func()) {
 		s.log.Warn("the page of traces shows none", "err", err)
 	}
 	page = &traces.Page{
-		Path: path, Access: traces.Access(set.Page), Hosts: set.Hosts, Plan: s.settings.plan(), Version: version, Log: s.log, Export: exportFromPage,
+		Path: path, Access: traces.Access(set.Page), Hosts: set.Hosts, Plan: s.settings.plan(), Version: version, Log: s.log, Export: exportFromPage, CallsCSV: export.CallsCSV,
 	}
 	page.Open()
 	return page, func() {

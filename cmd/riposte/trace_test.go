@@ -241,7 +241,6 @@ func TestServiceKeepsTraces(t *testing.T) {
 	s := newService(set, set.logger())
 	stop := s.keepTraces()
 	turn := sample.New(1, time.Now()).Turns(1)[0]
-	turn.Sound = &trace.Sound{Rate: 16000, Caller: make([]int16, 100)}
 	s.traces.CallBegan(trace.Call{ID: turn.Call, Began: time.Now()})
 	s.traces.TurnEnded(turn)
 	stop()

@@ -34,7 +34,7 @@ func (p *Page) turns(ctx context.Context, r *http.Request, s *store.Store) (any,
 
 // calls lists calls.
 func (p *Page) calls(ctx context.Context, r *http.Request, s *store.Store) (any, error) {
-	q, err := paramsOf(r, and("from", "limit")...)
+	q, err := paramsOf(r, and("from", "limit", "format")...)
 	if err != nil {
 		return nil, err
 	}

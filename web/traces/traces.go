@@ -3,7 +3,7 @@
 //	GET /traces               the page
 //	GET /traces/assets/...    its scripts and styles
 //	GET /traces/api/turns     a list of turns, newest first
-//	GET /traces/api/calls     a list of calls, newest first
+//	GET /traces/api/calls     a list of calls, newest first; with format=csv all of them as a table
 //	GET /traces/api/turn      one turn, whole
 //	GET /traces/api/sound     what was recorded of a turn, as WAV
 //	GET /traces/api/stats     percentiles, over time and by model, route or version
@@ -17,11 +17,13 @@ package traces
 import (
 	"context"
 	"io"
+	"iter"
 	"log/slog"
 	"net/http"
 	"time"
 
 	"riposte/budget"
+	"riposte/budget/trace"
 	"riposte/budget/trace/store"
 )
 
@@ -36,6 +38,8 @@ type Page struct {
 
 	// Export writes turns for other programs; without it the page offers no export.
 	Export func(ctx context.Context, to io.Writer, x Export) error
+	// CallsCSV writes calls as a table; without it there is none.
+	CallsCSV func(to io.Writer, calls iter.Seq2[trace.Call, error]) error
 
 	Now func() time.Time // It defaults to time.Now.
 
@@ -74,10 +78,11 @@ func (p *Page) Open() {
 	}
 	p.routes.Handle("GET /traces/{$}", http.RedirectHandler("/traces", http.StatusMovedPermanently))
 	for path, ask := range map[string]question{
-		"turns": p.turns, "calls": p.calls, "turn": p.turn, "stats": p.slowly(p.stats), "compare": p.slowly(p.compare), "names": p.names,
+		"turns": p.turns, "turn": p.turn, "stats": p.slowly(p.stats), "compare": p.slowly(p.compare), "names": p.names,
 	} {
 		p.routes.Handle("GET /traces/api/"+path, p.answer(ask))
 	}
+	p.routes.Handle("GET /traces/api/calls", p.callsAs(p.answer(p.calls)))
 	p.routes.HandleFunc("GET /traces/api/sound", p.sound)
 	p.routes.HandleFunc("GET /traces/export", p.export)
 	p.routes.HandleFunc("/traces/", func(w http.ResponseWriter, r *http.Request) {

@@ -3,6 +3,7 @@ package object
 import (
 	"time"
 
+	"riposte/budget/trace"
 	"riposte/budget/trace/store"
 )
 
@@ -20,19 +21,28 @@ type Call struct {
 	Worst    float64        `json:"worst_gap_ms"`
 	Verdicts map[string]int `json:"verdicts"`
 	Unasked  map[string]int `json:"unasked"`
+	EndedBy  string         `json:"ended_by"`         // caller, agent, service or line; empty while it goes on.
+	Record   *trace.Record  `json:"record,omitempty"` // What it came to.
+}
+
+// CallOf returns the object of a call, without what its turns say.
+func CallOf(c trace.Call) Call {
+	out := Call{
+		ID: c.ID, Route: c.Route, Wire: c.Wire, Version: c.Version, Parent: c.Parent, Began: c.Began, Reason: c.Reason, Kept: c.Turns,
+		Verdicts: map[string]int{}, Unasked: map[string]int{}, EndedBy: trace.EndedBy(c.Reason), Record: c.Record,
+	}
+	if !c.Ended.IsZero() {
+		out.Ended = &c.Ended
+	}
+	return out
 }
 
 // CallsOf returns the objects of a page of a list, which are never null.
 func CallsOf(page store.CallPage) []Call {
 	out := make([]Call, 0, len(page.Calls))
 	for _, c := range page.Calls {
-		call := Call{
-			ID: c.ID, Route: c.Route, Wire: c.Wire, Version: c.Version, Parent: c.Parent, Began: c.Began, Reason: c.Reason, Kept: c.Kept, Worst: Millis(c.Worst),
-			Verdicts: plain(c.Verdicts), Unasked: plain(c.Unasked),
-		}
-		if !c.Ended.IsZero() {
-			call.Ended = &c.Ended
-		}
+		call := CallOf(c.Call)
+		call.Kept, call.Worst, call.Verdicts, call.Unasked = c.Kept, Millis(c.Worst), plain(c.Verdicts), plain(c.Unasked)
 		out = append(out, call)
 	}
 	return out

@@ -36,8 +36,8 @@ func TestObjects(t *testing.T) {
 		{RowsOf(store.TurnPage{}), `[]`},
 		{CallsOf(store.CallPage{}), `[]`},
 		{CallsOf(store.CallPage{Calls: []store.CallRow{{Call: trace.Call{ID: "c", Began: at}}, {Call: trace.Call{ID: "d", Began: at, Ended: at, Reason: "hung_up"}, Worst: time.Second}}}),
-			`[{"id":"c","route":"","wire":"","version":"","began":"2026-11-30T12:00:00.000005Z","ended":null,"reason":"","turns":0,"worst_gap_ms":0,"verdicts":{},"unasked":{}},` +
-				`{"id":"d","route":"","wire":"","version":"","began":"2026-11-30T12:00:00.000005Z","ended":"2026-11-30T12:00:00.000005Z","reason":"hung_up","turns":0,"worst_gap_ms":1000,"verdicts":{},"unasked":{}}]`},
+			`[{"id":"c","route":"","wire":"","version":"","began":"2026-11-30T12:00:00.000005Z","ended":null,"reason":"","turns":0,"worst_gap_ms":0,"verdicts":{},"unasked":{},"ended_by":""},` +
+				`{"id":"d","route":"","wire":"","version":"","began":"2026-11-30T12:00:00.000005Z","ended":"2026-11-30T12:00:00.000005Z","reason":"hung_up","turns":0,"worst_gap_ms":1000,"verdicts":{},"unasked":{},"ended_by":"caller"}]`},
 		{GroupOf(store.Group{}), `{"name":"","turns":0,"judged":0,"verdicts":{},"unasked":{},"plans_ms":[],"blamed":{},"gap_ms":{"n":0,"p50":0,"p90":0,"p95":0,"p99":0},"stages_ms":{}}`},
 		{GroupOf(store.Group{At: at, Plans: map[time.Duration]int{time.Second: 1, 890 * time.Millisecond: 2}, Unasked: map[trace.Origin]int{trace.Prompt: 1}, Verdicts: map[budget.Verdict]int{store.NoVerdict: 1, budget.Met: 3}, Stages: map[budget.Stage]store.Percentiles{budget.STT: {N: 1, P50: 1, P90: 1000, P95: 2000, P99: 3000}}}),
 			`{"at":"2026-11-30T12:00:00.000005Z","name":"","turns":0,"judged":3,"verdicts":{"met":3,"none":1},"unasked":{"prompt":1},"plans_ms":[890,1000],"blamed":{},"gap_ms":{"n":0,"p50":0,"p90":0,"p95":0,"p99":0},"stages_ms":{"stt":{"n":1,"p50":0,"p90":0.001,"p95":0.002,"p99":0.003}}}`},

@@ -3,7 +3,9 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 
@@ -36,6 +38,26 @@ func (s *Store) Calls(ctx context.Context, f Filter, from Cursor, limit int) (Ca
 // CallsOf returns at most limit of the calls of which f takes a turn, from the cursor on.
 func (s *Store) CallsOf(ctx context.Context, f Filter, from Cursor, limit int) (CallPage, error) {
 	return s.callPage(ctx, f.callsOf, from, limit)
+}
+
+// EachCall goes through the calls that Calls lists, newest first. After an error it ends.
+func (s *Store) EachCall(ctx context.Context, f Filter) iter.Seq2[trace.Call, error] {
+	const page = 200
+	return func(yield func(trace.Call, error) bool) {
+		for from, more := Cursor(0), true; more; more = from != 0 {
+			calls, err := s.Calls(ctx, f, from, page)
+			if err != nil {
+				yield(trace.Call{}, err)
+				return
+			}
+			for _, c := range calls.Calls {
+				if !yield(c.Call, nil) {
+					return
+				}
+			}
+			from = calls.Next
+		}
+	}
 }
 
 // callPage returns a page of calls under the condition.
@@ -98,7 +120,7 @@ func (s *Store) judge(ctx context.Context, known map[int64]name, id int64, row *
 
 // calls reads calls, and their rows' IDs.
 func (s *Store) calls(ctx context.Context, known map[int64]name, condition string, args ...any) ([]trace.Call, []int64, error) {
-	rows, err := s.db.QueryContext(ctx, "SELECT id, call, route, wire, version, parent, ended, reason, turns FROM calls c "+condition, args...)
+	rows, err := s.db.QueryContext(ctx, "SELECT id, call, route, wire, version, parent, ended, reason, turns, record FROM calls c "+condition, args...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading calls: %w", err)
 	}
@@ -110,12 +132,18 @@ func (s *Store) calls(ctx context.Context, known map[int64]name, condition strin
 		var id int64
 		var route, wire, version, ended, reason sql.NullInt64
 		var parent sql.NullString
-		if err := rows.Scan(&id, &c.ID, &route, &wire, &version, &parent, &ended, &reason, &c.Turns); err != nil {
+		var record sql.RawBytes
+		if err := rows.Scan(&id, &c.ID, &route, &wire, &version, &parent, &ended, &reason, &c.Turns, &record); err != nil {
 			return nil, nil, fmt.Errorf("reading calls: %w", err)
 		}
 		c.Route, c.Wire = known[route.Int64].text, known[wire.Int64].text
 		c.Version, c.Reason = known[version.Int64].text, known[reason.Int64].text
 		c.Parent, c.Began = parent.String, time.UnixMicro(id)
+		if len(record) > 0 {
+			if err := json.Unmarshal(record, &c.Record); err != nil {
+				return nil, nil, fmt.Errorf("reading the record of call %s: %w", c.ID, err)
+			}
+		}
 		if ended.Valid {
 			c.Ended = time.UnixMicro(ended.Int64)
 		}

@@ -17,7 +17,6 @@ import (
 type Recorder struct {
 	Path   string        // The file.
 	Limits Limits        // What is kept.
-	Sound  bool          // Whether recorded sound is kept. Otherwise it is thrown away here.
 	Log    *slog.Logger  // It defaults to slog.Default().
 	Queue  *budget.Queue // Counts its entries; nil is nobody.
 
@@ -104,18 +103,27 @@ func (r *Recorder) Drops() Drops {
 }
 
 // CallBegan takes a call that has begun.
-func (r *Recorder) CallBegan(c trace.Call) { r.add(entry{call: &c, size: 512}) }
+func (r *Recorder) CallBegan(c trace.Call) { r.add(entry{call: &c, size: callSize(&c)}) }
 
 // CallEnded takes a call that has ended.
-func (r *Recorder) CallEnded(c trace.Call) { r.add(entry{call: &c, size: 512}) }
+func (r *Recorder) CallEnded(c trace.Call) { r.add(entry{call: &c, size: callSize(&c)}) }
+
+// callSize returns how many bytes of memory a call holds, about.
+func callSize(c *trace.Call) int {
+	n := 512
+	if c.Record != nil {
+		n += 512 + len(c.Record.Note) + len(c.Record.Why)
+	}
+	return n
+}
 
 // TurnEnded takes a turn that has ended.
 func (r *Recorder) TurnEnded(t trace.Turn) {
-	if !r.Sound {
-		t.Sound = nil
-	}
 	r.add(entry{turn: &t, size: sizeOf(&t)})
 }
+
+// ForgetSound throws away what was recorded of a call so far.
+func (r *Recorder) ForgetSound(call string) { r.add(entry{forget: call, size: 64}) }
 
 // add puts an entry into the queue. Sound, which is most of it, has to leave a quarter to all else.
 func (r *Recorder) add(e entry) {
@@ -126,7 +134,8 @@ func (r *Recorder) add(e entry) {
 		e.turn.Sound, e.size = nil, e.size-soundOf(e.turn)
 		r.drops.Sounds++
 	}
-	if len(r.entries) >= r.MaxEntries || r.bytes+e.size > r.MaxBytes {
+	full := len(r.entries) >= r.MaxEntries || r.bytes+e.size > r.MaxBytes
+	if full && e.forget == "" { // what a caller does not want to be kept is not
 		r.drops.count(e)
 		r.Queue.Refuse(1)
 		return
@@ -142,11 +151,12 @@ func (r *Recorder) add(e entry) {
 
 // count counts e as dropped.
 func (d *Drops) count(e entry) {
-	if e.turn == nil {
+	switch {
+	case e.turn != nil:
+		d.Turns++
+	default:
 		d.Calls++
-		return
 	}
-	d.Turns++
 }
 
 // sizeOf returns how many bytes of memory a turn holds, about.

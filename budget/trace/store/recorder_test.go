@@ -222,7 +222,7 @@ func TestSoundIsDroppedFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &disk{stuck: make(chan struct{})}
 		r, _ := recorderOn(d)
-		r.MaxBytes, r.Sound = 1<<20, true
+		r.MaxBytes = 1 << 20
 		for i := range 60 {
 			r.TurnEnded(trace.Turn{ID: fmt.Sprint(i), Sound: &trace.Sound{Rate: 16000, Caller: make([]int16, 16000)}})
 		}
@@ -241,10 +241,10 @@ func TestSoundIsDroppedFirst(t *testing.T) {
 	})
 }
 
-// On a real file: what is handed over is there, and recorded sound only where that is wanted.
+// On a real file: what is handed over is there, and recorded sound unless it is to be forgotten.
 func TestRecorder(t *testing.T) {
 	for _, recorded := range []bool{false, true} {
-		r := &Recorder{Path: filepath.Join(t.TempDir(), "traces.db"), Sound: recorded}
+		r := &Recorder{Path: filepath.Join(t.TempDir(), "traces.db")}
 		r.Start()
 		turns := sample.New(1, noon).Turns(300)
 		r.CallBegan(trace.Call{ID: turns[0].Call, Wire: "websocket", Began: noon})
@@ -253,6 +253,9 @@ func TestRecorder(t *testing.T) {
 				turn.Sound = sound()
 			}
 			r.TurnEnded(turn)
+		}
+		if !recorded {
+			r.ForgetSound(turns[7].Call)
 		}
 		r.CallEnded(trace.Call{ID: turns[0].Call, Wire: "websocket", Began: noon, Ended: noon.Add(time.Minute), Reason: "hung_up", Turns: 10})
 		if err := r.Close(); err != nil {

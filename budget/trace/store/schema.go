@@ -10,7 +10,7 @@ import (
 
 // migrations bring a file from each version to the next. The version of a file is how many have been done; it stands in
 // user_version. What is released is never changed, only added to.
-var migrations = [...]string{first, second, third, services}
+var migrations = [...]string{first, second, third, services, records}
 
 // first lays the tables out. What is scanned by the hundred thousand is narrow (turns: some 80 bytes a turn), and what is read one at a time
 // is apart (bodies).
@@ -91,6 +91,11 @@ ALTER TABLE sounds ADD COLUMN begins INTEGER; -- Since the end of speech; NULL w
 const third = `
 ALTER TABLE turns ADD COLUMN origin INTEGER REFERENCES names; -- NULL where that was said aloud.
 DELETE FROM blocks;
+`
+
+// records adds what calls come to.
+const records = `
+ALTER TABLE calls ADD COLUMN record TEXT; -- JSON; NULL where nobody counted.
 `
 
 // migrate brings the file up to date. Two processes may do it at once: each step holds the file's lock.

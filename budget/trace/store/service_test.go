@@ -90,7 +90,7 @@ func TestLostCallsOfOlderFiles(t *testing.T) {
 	if err := s.WriteCall(t.Context(), trace.Call{ID: "old", Began: noon}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.db.Exec("DROP INDEX calls_without_end; ALTER TABLE calls DROP COLUMN service; DROP TABLE services; PRAGMA user_version = 3"); err != nil {
+	if _, err := s.db.Exec("DROP INDEX calls_without_end; ALTER TABLE calls DROP COLUMN service; ALTER TABLE calls DROP COLUMN record; DROP TABLE services; PRAGMA user_version = 3"); err != nil {
 		t.Fatal(err)
 	}
 	path := s.Path()

@@ -172,9 +172,14 @@ func TestCalls(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	open := a
+	open.Record = &trace.Record{From: "+4930", Verdicts: trace.Verdicts{}}
 	a.Ended, a.Reason, a.Turns = began.Add(time.Minute), "hung_up", 4
-	if err := s.WriteCall(t.Context(), a); err != nil {
-		t.Fatal(err)
+	a.Record = &trace.Record{From: "+4930", To: "100", Verdicts: trace.Verdicts{budget.Met: 1}, Cost: 0.5, Note: "It is about a chair."}
+	for _, c := range []trace.Call{a, open} { // that it began comes late
+		if err := s.WriteCall(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
 	}
 	page, err := s.Calls(t.Context(), Filter{}, 0, 10)
 	if err != nil {

@@ -10,12 +10,13 @@ import (
 	"riposte/budget/trace"
 )
 
-// entry is one thing to be kept: a call that began or ended, or a turn.
+// entry is one thing to be kept: a call that began or ended, or a turn; or the ID of a call whose sound is not to be kept.
 type entry struct {
-	call *trace.Call
-	turn *trace.Turn
-	at   time.Time // When it came.
-	size int       // Bytes of memory, about.
+	call   *trace.Call
+	turn   *trace.Turn
+	forget string
+	at     time.Time // When it came.
+	size   int       // Bytes of memory, about.
 }
 
 // when returns what the entry's row is ordered by.
@@ -75,9 +76,12 @@ func (s *Store) writeAll(ctx context.Context, entries []entry) (err error) {
 		return fmt.Errorf("keeping traces: %w", err)
 	}
 	for _, e := range ordered {
-		if e.call != nil {
+		switch {
+		case e.forget != "":
+			err = w.forget(e.forget)
+		case e.call != nil:
 			_, err = w.call(e)
-		} else {
+		default:
 			s.spare--
 			err = w.turn(e)
 		}

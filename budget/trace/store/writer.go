@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -94,11 +95,20 @@ func (w *writer) call(e entry) (int64, error) {
 	if !c.Ended.IsZero() {
 		ended = c.Ended.UnixMicro()
 	}
+	var record any
+	if c.Record != nil {
+		b, err := json.Marshal(c.Record)
+		if err != nil {
+			return 0, fmt.Errorf("keeping call %s: %w", c.ID, err)
+		}
+		record = string(b)
+	}
 	// What ends does not begin again, in whichever order the two are told.
-	err = w.exec(`INSERT INTO calls (id, call, route, wire, version, reason, parent, ended, turns, service) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	err = w.exec(`INSERT INTO calls (id, call, route, wire, version, reason, parent, ended, turns, service, record) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (call) DO UPDATE SET route = excluded.route, wire = excluded.wire, version = excluded.version,
-			reason = ifnull(excluded.reason, reason), parent = excluded.parent, ended = ifnull(excluded.ended, ended), turns = max(turns, excluded.turns), service = excluded.service`,
-		append(args, sql.NullString{String: c.Parent, Valid: c.Parent != ""}, ended, c.Turns, w.service)...)
+			reason = ifnull(excluded.reason, reason), parent = excluded.parent, ended = ifnull(excluded.ended, ended), turns = max(turns, excluded.turns), service = excluded.service,
+			record = CASE WHEN excluded.ended IS NULL AND ended IS NOT NULL THEN record ELSE ifnull(excluded.record, record) END`,
+		append(args, sql.NullString{String: c.Parent, Valid: c.Parent != ""}, ended, c.Turns, w.service, record)...)
 	if err != nil {
 		return 0, fmt.Errorf("keeping call %s: %w", c.ID, err)
 	}
@@ -187,6 +197,15 @@ func (w *writer) turn(e entry) error {
 	}
 	if err != nil {
 		return fmt.Errorf("keeping turn %s: %w", t.ID, err)
+	}
+	return nil
+}
+
+// forget throws away what was recorded of a call so far.
+func (w *writer) forget(call string) error {
+	err := w.exec("DELETE FROM sounds WHERE id IN (SELECT t.id FROM turns t JOIN calls c ON c.id = t.call WHERE c.call = ?)", call)
+	if err != nil {
+		return fmt.Errorf("forgetting the sound of call %s: %w", call, err)
 	}
 	return nil
 }

@@ -98,9 +98,17 @@ function row(c) {
     cell('began', 'Began', h('time', { datetime: c.began, title: exactly(c.began) }, when(c.began))),
     cell('lasted', 'Lasted', c.ended ? lasted(c.began, c.ended) : h('span', { class: 'on' }, h('span', { class: 'dot', 'aria-hidden': 'true' }), 'no end yet')),
     cell('ended', 'Ended', c.reason ? words(c.reason) : '–'),
-    cell('route', 'Route', c.route || '–', c.wire ? h('small', {}, ` ${c.wire}`) : null),
+    cell('route', 'Route', c.route || '–', c.wire ? h('small', {}, ` ${c.wire}`) : null, parties(c.record)),
     cell('verdicts', 'Turns', tally(c)),
     h('td', { role: 'cell', class: 'num', 'data-label': 'Longest gap' }, c.worst_gap_ms ? ms(c.worst_gap_ms) : '–'))
+}
+
+// parties shows who called whom, and what that cost.
+function parties(record) {
+  if (!record) return null
+  const line = record.from || record.to ? `${record.from || 'unknown'} → ${record.to || 'unknown'}` : ''
+  const parts = [line, record.transferred_to && `to ${record.transferred_to}`, record.cost && `${record.cost} ${record.currency ?? ''}`].filter(Boolean)
+  return parts.length ? h('small', { class: 'quiet' }, ` ${parts.join(', ')}`) : null
 }
 
 // tally shows how many turns had which verdict.

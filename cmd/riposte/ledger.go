@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"riposte/audio"
+	"riposte/llm"
+	"riposte/transport"
+)
+
+// ledger is a call that counts what goes either way, for its record.
+type ledger struct {
+	transport.Call
+
+	mu         sync.Mutex
+	heard      time.Duration // The caller's sound,
+	spoken     time.Duration // and ours.
+	first      time.Time     // When the first of that left; zero before.
+	words      int           // What the caller said.
+	characters int           // What was given a voice.
+	said       []llm.Message // The end of the conversation, with what was said and answered,
+	bytes      int           // and how long that is.
+}
+
+// mostSaid is how much of a conversation is kept for summaries, in bytes: some ten minutes of talk.
+const mostSaid = 16 << 10
+
+// Receive counts what the caller does next.
+func (l *ledger) Receive(ctx context.Context) (transport.Inbound, error) {
+	in, err := l.Call.Receive(ctx)
+	if s, ok := in.(transport.Sound); ok && err == nil && s.Rate > 0 {
+		l.mu.Lock()
+		l.heard += audio.Duration(len(s.PCM), s.Rate)
+		l.mu.Unlock()
+	}
+	return in, err
+}
+
+// Send counts what the caller is told.
+func (l *ledger) Send(ctx context.Context, out transport.Outbound) error {
+	l.count(out)
+	return l.Call.Send(ctx, out)
+}
+
+func (l *ledger) count(out transport.Outbound) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch out := out.(type) {
+	case transport.Voice:
+		if l.first.IsZero() && !out.Response.Aside {
+			l.first = time.Now()
+		}
+	case transport.Words:
+		if !out.Response.Written {
+			l.characters += utf8.RuneCountInString(out.Text)
+		}
+	case transport.Transcribed:
+		l.words += len(strings.Fields(out.Text))
+		l.note(llm.User, out.Text)
+	case transport.ResponseDone:
+		l.spoken += out.Voice
+		if !out.Response.Aside {
+			l.note(llm.Assistant, out.Text)
+		}
+	}
+}
+
+// note keeps something that was said, and forgets the oldest where there is too much of it.
+func (l *ledger) note(who llm.Role, text string) {
+	text = strings.TrimSpace(text)
+	if len(text) > mostSaid/4 {
+		text = strings.ToValidUTF8(text[:mostSaid/4], "") + "…"
+	}
+	if text == "" {
+		return
+	}
+	l.said = append(l.said, llm.Message{Role: who, Text: text})
+	for l.bytes += len(text); l.bytes > mostSaid; l.said = l.said[1:] {
+		l.bytes -= len(l.said[0].Text)
+	}
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"sync"
+	"time"
+
+	"riposte/budget/trace"
+	"riposte/budget/trace/hook"
+	"riposte/budget/trace/metrics"
+	"riposte/budget/trace/store"
+	"riposte/transport"
+)
+
+// record is one call of which the sinks are told: the session tells it its turns, and it adds them up.
+type record struct {
+	trace.Sinks
+	*ledger
+	phone  transport.Telephone // The call, where it came by telephone.
+	hook   *hook.Hook          // Is told of its end; nil is nobody.
+	prices trace.Prices
+	masked bool // Sinks are not told the whole of numbers.
+
+	mu   sync.Mutex
+	call trace.Call
+	sum  trace.Record
+	gaps []time.Duration // Of the turns that have a verdict.
+}
+
+// begin tells the sinks that a call begins, by a route. The context that it returns says to remote engines what they work for.
+func (s *service) begin(ctx context.Context, c transport.Call, route string, set *settings) (context.Context, *record) {
+	r := &record{
+		Sinks: s.traces, ledger: &ledger{Call: c}, hook: s.hook, prices: set.Price.prices(), masked: s.settings.Trace.Numbers == "masked",
+		call: trace.Call{ID: c.ID(), Route: route, Wire: wireOf(c), Version: version, Parent: trace.Parent(ctx), Began: time.Now()},
+		sum:  trace.Record{Verdicts: trace.Verdicts{}, Currency: set.Price.Currency, Recorded: set.Trace.Record, Consent: trace.NotAsked},
+	}
+	if r.phone, _ = c.(transport.Telephone); r.phone != nil {
+		p := r.phone.Parties()
+		r.sum.From, r.sum.To, r.sum.Line = p.From, p.To, p.Line
+	}
+	r.CallBegan(r.kept())
+	if s.telemetry.spans != nil {
+		ctx = trace.InCall(ctx, r.call)
+	}
+	return ctx, r
+}
+
+// wireOf names the wire that a call came by.
+func wireOf(c transport.Call) string {
+	if w, ok := c.(interface{ Wire() string }); ok {
+		return w.Wire()
+	}
+	return "websocket"
+}
+
+// kept returns the call as sinks are told of it.
+func (r *record) kept() trace.Call {
+	sum := r.sum
+	sum.Verdicts = maps.Clone(sum.Verdicts) // it is counted on
+	if r.masked {
+		sum.From, sum.To = trace.Masked(sum.From), trace.Masked(sum.To)
+	}
+	c := r.call
+	c.Record = &sum
+	return c
+}
+
+// TurnEnded tells of a turn, with what it has of the call.
+func (r *record) TurnEnded(t trace.Turn) {
+	r.add(&t)
+	r.Sinks.TurnEnded(t)
+}
+
+// add adds a turn to what the call comes to.
+func (r *record) add(t *trace.Turn) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t.Call, t.Route, t.Version = r.call.ID, r.call.Route, r.call.Version
+	r.call.Turns++
+	s := &r.sum
+	s.Input, s.Cached, s.Output = s.Input+t.Tokens.Input, s.Cached+t.Tokens.Cached, s.Output+t.Tokens.Output
+	s.Tools += len(t.Tools)
+	for _, e := range t.Events {
+		if e.Kind == trace.KindBargeIn {
+			s.Interrupted++
+		}
+	}
+	if t.Report.Verdict != "" {
+		s.Verdicts[t.Report.Verdict]++
+		if t.Report.Total > 0 {
+			r.gaps = append(r.gaps, t.Report.Total)
+		}
+	}
+}
+
+// TurnChanged tells what came of a turn after its end: those who keep turns replace what they have, and when it was heard is counted.
+func (r *record) TurnChanged(t trace.Turn) {
+	t.Call, t.Route, t.Version = r.call.ID, r.call.Route, r.call.Version
+	for _, sink := range r.Sinks {
+		switch sink := sink.(type) {
+		case *store.Recorder:
+			sink.TurnEnded(t)
+		case *metrics.Metrics:
+			sink.TurnChanged(t)
+		}
+	}
+}
+
+// end tells that the call ended, and why.
+func (r *record) end(why error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.call.Ended, r.call.Reason = time.Now(), reason(why)
+	l, s := r.ledger, &r.sum
+	l.mu.Lock()
+	s.Heard, s.Spoken, s.Words, s.Characters = l.heard.Seconds(), l.spoken.Seconds(), l.words, l.characters
+	if first := l.first; !first.IsZero() {
+		s.Answered = &first
+	}
+	l.mu.Unlock()
+	s.Gaps(r.gaps)
+	s.Cost = r.prices.Of(*s, r.call.Ended.Sub(r.call.Began))
+	r.CallEnded(r.kept())
+	if r.hook != nil {
+		whole, sum := r.call, r.sum
+		whole.Record = &sum
+		r.hook.Send(whole)
+	}
+}
+
+// reason names why a call ended.
+func reason(err error) string {
+	for _, r := range []struct {
+		err  error
+		name string
+	}{
+		{transport.ErrHungUp, trace.HungUp}, {transport.ErrEnded, trace.Agent}, {transport.ErrTransferred, trace.Transferred},
+		{transport.ErrShutdown, trace.Shutdown}, {transport.ErrSilent, trace.Silent}, {transport.ErrIdle, trace.Idle},
+		{transport.ErrExpired, trace.Expired}, {transport.ErrSlowReader, trace.SlowReader}, {transport.ErrLost, trace.Lost},
+	} {
+		if errors.Is(err, r.err) {
+			return r.name
+		}
+	}
+	if err == nil {
+		return trace.Ended
+	}
+	return trace.Failed
+}
+
+// tellCalls tells the address that the settings name of each call at its end. stop delivers what is left.
+func (s *service) tellCalls() (stop func()) {
+	set := &s.settings.Phone
+	if set.Webhook == "" {
+		return func() {}
+	}
+	s.hook = &hook.Hook{URL: set.Webhook, Secret: set.WebhookSecret, Patience: set.WebhookWait, Log: s.log}
+	s.hook.Start()
+	return func() {
+		if err := s.hook.Close(); err != nil {
+			s.log.Warn("closing", "err", err)
+		}
+	}
+}
