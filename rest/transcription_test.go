@@ -260,7 +260,7 @@ func TestRecordingUnpacked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 60 {
+	for range 20 {
 		if err := flac.Write(make(audio.PCM, 192000)); err != nil {
 			t.Fatal(err)
 		}
