@@ -125,6 +125,7 @@ type socketLine struct {
 	reading sync.Mutex // Held while a frame is read.
 	in      *bufio.Reader
 	first   []phone.Event // What came before the call began.
+	between between
 	closed  atomic.Bool
 }
 
@@ -216,6 +217,9 @@ func (l *socketLine) read(within time.Duration) (frame, error) {
 
 // event says what a frame is to a call.
 func (l *socketLine) event(f frame) (phone.Event, error) {
+	if err := l.between.another(); err != nil {
+		return nil, err
+	}
 	switch f.kind {
 	case hangUp:
 		return nil, transport.ErrHungUp
@@ -233,6 +237,7 @@ func (l *socketLine) event(f frame) (phone.Event, error) {
 		}
 		return nil, fmt.Errorf("an error of Asterisk's, %#x: %w", f.payload, transport.ErrLost)
 	}
+	l.between = 0
 	if f.kind != l.sound {
 		return nil, &phone.Misuse{Message: fmt.Sprintf("Sound came at %d Hz, and the call is at %d Hz: name one format in the dial string, such as c(slin16).", f.kind.rate(), l.sound.rate())}
 	}

@@ -76,13 +76,18 @@ func (l language) parse(message []byte) (n notice, err error) {
 	} else {
 		n, err = parsePlain(string(message))
 	}
-	if err == nil && n.Event == "" {
+	if err == nil && !isEvent(n.Event) {
 		err = errors.New("it names no event")
 	}
 	if err != nil {
 		return notice{}, &phone.Misuse{Message: fmt.Sprintf("A text is no message of chan_websocket: %v. Is it Asterisk that has connected?", err)}
 	}
 	return n, nil
+}
+
+// isEvent reports whether a text may be the name of an event, known or not.
+func isEvent(name string) bool {
+	return name != "" && len(name) <= 64 && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
 }
 
 // parsePlain reads a message in plain text: an event, and its fields, or an ID alone, or for ERROR a text that goes on to the end.

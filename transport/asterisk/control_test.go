@@ -46,7 +46,7 @@ func TestParse(t *testing.T) {
 			t.Errorf("%s\nis %+v, %v", c.plain, got, err)
 		}
 	}
-	for _, wrong := range []string{"", " ", "{", "{}", `{"event":3}`, `{"event":"MEDIA_START","optimal_frame_size":"big"}`, "MEDIA_START optimal_frame_size:big"} {
+	for _, wrong := range []string{"", " ", "{", "{}", `{"event":3}`, "hello there", "\x00\x00", strings.Repeat("A", 65), `{"event":"media start"}`, `{"event":"MEDIA_START","optimal_frame_size":"big"}`, "MEDIA_START optimal_frame_size:big"} {
 		if _, err := languageOf([]byte(wrong)).parse([]byte(wrong)); !isMisuse(err) {
 			t.Errorf("%q: %v", wrong, err)
 		}
@@ -106,8 +106,8 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		if n.Event == "" {
-			t.Errorf("%q has no event", message)
+		if !isEvent(n.Event) {
+			t.Errorf("%q has the event %q", message, n.Event)
 		}
 		_, _ = n.sounds()
 	})

@@ -133,6 +133,7 @@ type mediaLine struct {
 	language language
 	format   phone.Format
 	transfer func(ctx context.Context, to, note string) error
+	between  between
 	answers  bool // ANSWER is sent once the call is taken: when it is first received from.
 
 	mu    sync.Mutex
@@ -159,12 +160,16 @@ func (l *mediaLine) Receive() (phone.Event, error) {
 	}
 	arrived := time.Now()
 	if text {
+		if err := l.between.another(); err != nil {
+			return nil, err
+		}
 		n, err := l.language.parse(message)
 		if err != nil {
 			return nil, err
 		}
 		return l.event(n)
 	}
+	l.between = 0
 	switch {
 	case len(message) == 0:
 		return phone.Nothing{}, nil

@@ -94,7 +94,8 @@ func TestMediaDoesNotOpen(t *testing.T) {
 		want    string
 	}{
 		"bytes":          {websocket.BinaryMessage, startOf("ulaw"), "Bytes came"},
-		"text":           {websocket.TextMessage, "hello there", "has to be MEDIA_START"},
+		"another event":  {websocket.TextMessage, "QUEUE_DRAINED", "has to be MEDIA_START"},
+		"text":           {websocket.TextMessage, "hello there", "names no event"},
 		"broken JSON":    {websocket.TextMessage, `{"event":`, "no message of chan_websocket"},
 		"opus":           {websocket.TextMessage, "MEDIA_START channel:x format:opus optimal_frame_size:0 ptime:20", "c(slin16)"},
 		"another length": {websocket.TextMessage, "MEDIA_START channel:x format:ulaw optimal_frame_size:240 ptime:30", "has to be 160"},

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/subtle"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -80,6 +81,20 @@ func (s *Server) converse(ctx context.Context, l phone.Line, o phone.Opening) {
 		s.Log.Warn("a call was not taken", "wire", o.Wire, "line", o.ID, "from", o.From, "to", o.To, "err", err)
 		l.Close(err)
 	}
+}
+
+// between counts what came that was no sound, since there was some.
+type between int
+
+// mostBetween is the most of that: marks and keys of a caller who sends no sound while nobody speaks.
+const mostBetween = 1000
+
+// another counts one. The error is a *phone.Misuse.
+func (b *between) another() error {
+	if *b++; *b > mostBetween {
+		return &phone.Misuse{Message: fmt.Sprintf("%d messages came without any sound between them.", mostBetween)}
+	}
+	return nil
 }
 
 // transfer leads a caller elsewhere, whose channel has a name where one was told.

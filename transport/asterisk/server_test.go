@@ -259,6 +259,21 @@ func TestAudioSocketFlood(t *testing.T) {
 	ends(t, far)
 }
 
+// Keys without an end do as well.
+func TestAudioSocketKeys(t *testing.T) {
+	s := service(t, phone.Limits{}, receives)
+	far := brings(t, listens(t, s), testUUID)
+	go func() {
+		wire := appendFrame(nil, frame{digit, []byte("1")})
+		for {
+			if _, err := far.Write(wire); err != nil {
+				return
+			}
+		}
+	}()
+	ends(t, far)
+}
+
 // A far side that is killed, or that stops reading, lets go of its call.
 func TestAudioSocketKilled(t *testing.T) {
 	ended := make(chan error, 1)
@@ -502,6 +517,38 @@ func TestMediaCrowd(t *testing.T) {
 	for _, ws := range all {
 		if _, _, err := ws.ReadMessage(); !websocket.IsCloseError(err, websocket.ClosePolicyViolation) {
 			t.Errorf("one was told %v", err)
+		}
+	}
+}
+
+// Sound without an end, and control messages without an end, end the call or are taken for what they are; text where bytes are due ends it.
+func TestMediaFlood(t *testing.T) {
+	s := service(t, phone.Limits{Ahead: time.Second}, receives)
+	at := serves(t, s)
+	for name, flood := range map[string]func(*websocket.Conn) error{
+		"sound":    func(ws *websocket.Conn) error { return ws.WriteMessage(websocket.BinaryMessage, make([]byte, 1600)) },
+		"notices":  func(ws *websocket.Conn) error { return ws.WriteMessage(websocket.TextMessage, []byte("QUEUE_DRAINED")) },
+		"text":     func(ws *websocket.Conn) error { return ws.WriteMessage(websocket.TextMessage, make([]byte, 160)) },
+		"a start":  func(ws *websocket.Conn) error { return ws.WriteMessage(websocket.TextMessage, []byte(startOf("ulaw"))) },
+		"too long": func(ws *websocket.Conn) error { return ws.WriteMessage(websocket.BinaryMessage, make([]byte, 1<<17)) },
+	} {
+		ws, _, err := dialMedia(t, at, "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		says(t, ws, startOf("ulaw"))
+		go func() {
+			for flood(ws) == nil {
+			}
+		}()
+		for {
+			_, _, err := ws.ReadMessage()
+			if n, ok := errors.AsType[net.Error](err); ok && n.Timeout() {
+				t.Errorf("%s: the call goes on", name)
+			}
+			if err != nil {
+				break
+			}
 		}
 	}
 }
