@@ -66,7 +66,7 @@ test-gpu: ## Set up and test the language model on a GPU: a Vulkan one in softwa
 test-clients: export RIPOSTE_TEST_MODELS = required
 test-clients: export RIPOSTE_TEST_CLIENTS = required
 test-clients: export OMP_WAIT_POLICY = passive
-test-clients: clients conformance-check ## Set up and have other people's clients use the service: OpenAI's for Python and Node, its agents SDK, also in a browser, LiveKit's plugin, and an Asterisk. Needs npm.
+test-clients: clients conformance-check ## Set up and have other people's clients use the service: OpenAI's for Python and Node, its agents SDK, also in a browser, LiveKit's plugin, Twilio's library, and an Asterisk. Needs npm.
 	$(CGO) $(GO) test $(RACE) -count 1 -timeout 10m -run '^(TestAgentsSDK|TestClients)$$' ./cmd/riposte
 	$(GO) test $(RACE) -count 1 -timeout 5m -run '^TestExchange$$' ./transport/asterisk
 

@@ -25,11 +25,11 @@ func TestClients(t *testing.T) {
 	if os.Getenv(clientsRequired) != "required" {
 		t.Skip("make test-clients installs other people's clients, and runs this")
 	}
-	const key = "a key of this service"
+	const key, twilioToken = "a key of this service", "the auth token of an account"
 	for _, m := range []string{"whisper-tiny.en-q8_0", "smollm2-135m-instruct-q8_0", "piper-en_us-joe-medium", "silero-vad"} {
 		nativetest.File(t, m)
 	}
-	s := newService(testSettings(t, "--listen=127.0.0.1:0", "--keys="+key, "--rest-aliases=*", "--llm-max-tokens=30", "--llm-temperature=0", "--calls-load=1", "--trace-file="+filepath.Join(t.TempDir(), "traces.db")),
+	s := newService(testSettings(t, "--listen=127.0.0.1:0", "--keys="+key, "--rest-aliases=*", "--twilio-token="+twilioToken, "--llm-max-tokens=30", "--llm-temperature=0", "--calls-load=1", "--trace-file="+filepath.Join(t.TempDir(), "traces.db")),
 		slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})))
 	at, stop, err := s.alone(context.Background())
 	if err != nil {
@@ -61,7 +61,7 @@ func TestClients(t *testing.T) {
 		}
 		return p
 	}
-	for _, script := range []string{"python/openai_sdk.py", "python/livekit_plugin.py", "node/openai_sdk.js", "node/agents_sdk.js"} {
+	for _, script := range []string{"python/openai_sdk.py", "python/livekit_plugin.py", "python/twilio_sdk.py", "node/openai_sdk.js", "node/agents_sdk.js"} {
 		t.Run(script, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 			defer cancel()
@@ -76,7 +76,7 @@ func TestClients(t *testing.T) {
 				c.Env = append(os.Environ(), "NODE_EXTRA_CA_CERTS="+authority)
 				address = secure.URL
 			}
-			c.Env = append(c.Env, "RIPOSTE_URL="+address+"/v1", "RIPOSTE_KEY="+key, "RIPOSTE_QUESTION="+question)
+			c.Env = append(c.Env, "RIPOSTE_URL="+address+"/v1", "RIPOSTE_KEY="+key, "RIPOSTE_TWILIO_TOKEN="+twilioToken, "RIPOSTE_QUESTION="+question)
 			out, err := c.CombinedOutput()
 			t.Logf("%s", out)
 			if err != nil || !bytes.Contains(out, []byte("ok ")) {
