@@ -5,7 +5,6 @@ package telnyx
 import (
 	"crypto/ed25519"
 	"encoding/xml"
-	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -91,33 +90,10 @@ func (s *Server) Answer(w http.ResponseWriter, r *http.Request) {
 }
 
 // Media holds a call on the stream that Telnyx opens for it.
-func (s *Server) Media(w http.ResponseWriter, r *http.Request) {
-	done, err := s.Phone.Wait()
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusServiceUnavailable)
-		return
-	}
-	defer done()
-	socket, err := s.Phone.Upgrade(w, r)
-	if err != nil {
-		return // it has answered
-	}
-	l, o, err := s.begin(socket)
-	if err != nil {
-		s.Phone.Log.Warn("a connection is refused", "wire", Wire, "from", r.RemoteAddr, "why", err)
-		socket.Close(err)
-		return
-	}
-	done()
-	err = s.Phone.Converse(r.Context(), l, o)
-	if _, refused := errors.AsType[*phone.Refusal](err); refused {
-		s.Phone.Log.Warn("a call is turned away", "wire", Wire, "from", o.From, "to", o.To, "why", err)
-		l.Close(err)
-	}
-}
+func (s *Server) Media(w http.ResponseWriter, r *http.Request) { s.Phone.Serve(w, r, Wire, s.begin) }
 
 // begin reads what Telnyx says before the first sound.
-func (s *Server) begin(socket *phone.Socket) (*line, phone.Opening, error) {
+func (s *Server) begin(socket *phone.Socket) (phone.Line, phone.Opening, error) {
 	var m message
 	for _, expected := range []string{"connected", "start"} {
 		_, b, err := socket.First()

@@ -106,33 +106,10 @@ func (s *Server) signed(w http.ResponseWriter, r *http.Request) (body []byte, ok
 }
 
 // Media holds a call on the socket that Vonage opens for it.
-func (s *Server) Media(w http.ResponseWriter, r *http.Request) {
-	done, err := s.Phone.Wait()
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusServiceUnavailable)
-		return
-	}
-	defer done()
-	socket, err := s.Phone.Upgrade(w, r)
-	if err != nil {
-		return // it has answered
-	}
-	l, o, err := s.begin(socket)
-	if err != nil {
-		s.Phone.Log.Warn("a connection is refused", "wire", Wire, "from", r.RemoteAddr, "why", err)
-		socket.Close(err)
-		return
-	}
-	done()
-	err = s.Phone.Converse(r.Context(), l, o)
-	if _, refused := errors.AsType[*phone.Refusal](err); refused {
-		s.Phone.Log.Warn("a call is turned away", "wire", Wire, "from", o.From, "to", o.To, "why", err)
-		l.Close(err)
-	}
-}
+func (s *Server) Media(w http.ResponseWriter, r *http.Request) { s.Phone.Serve(w, r, Wire, s.begin) }
 
 // begin reads what Vonage says first.
-func (s *Server) begin(socket *phone.Socket) (*line, phone.Opening, error) {
+func (s *Server) begin(socket *phone.Socket) (phone.Line, phone.Opening, error) {
 	text, b, err := socket.First()
 	if err != nil {
 		return nil, phone.Opening{}, err
