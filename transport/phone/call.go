@@ -93,7 +93,6 @@ func (c *call) hold(ctx context.Context) error {
 	expiry := time.AfterFunc(c.limits.Lifetime, func() { c.end(transport.ErrExpired) })
 	defer expiry.Stop()
 	c.idle = time.AfterFunc(c.limits.Idle, func() { c.end(transport.ErrIdle) })
-	defer c.idle.Stop()
 	stop := context.AfterFunc(ctx, func() { close(c.gone) })
 	defer stop()
 
@@ -110,7 +109,7 @@ func (c *call) hold(ctx context.Context) error {
 	}
 	c.end(err)
 	pacing.Wait()
-	c.line.Close(err) // lets read return
+	c.line.Close(err) // lets read return, which stops idle
 	reading.Wait()
 	return err
 }
@@ -126,11 +125,12 @@ func (c *call) left(why error) {
 // read takes what the far side does until the line is gone, and says why it is.
 func (c *call) read() error {
 	for {
+		c.idle.Reset(c.limits.Idle)
 		e, err := c.line.Receive()
+		c.idle.Stop() // while the pipeline takes it
 		if err != nil {
 			return err
 		}
-		c.idle.Reset(c.limits.Idle)
 		switch e := e.(type) {
 		case Media:
 			err = c.hears(e)

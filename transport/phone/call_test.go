@@ -228,6 +228,12 @@ func TestAnnounce(t *testing.T) {
 		if err := call("1"); err != transport.ErrHungUp || places.Load() != 1 {
 			t.Errorf("the first one: %v, and then %d places", err, places.Load())
 		}
+		for range 3 {
+			if err := s.Announce("test", "3"); err != nil || places.Load() != 0 {
+				t.Errorf("the third one in its place: %v, and then %d places", err, places.Load())
+			}
+		}
+		s.Withdraw("test", "3")
 		if err := s.Announce("test", "2"); err != nil || places.Load() != 1 {
 			t.Errorf("the second one again: %v, and then %d places", err, places.Load())
 		}

@@ -56,25 +56,25 @@ func (s *Server) Wait() (done func(), err error) {
 }
 
 // Announce takes a place for a call before it comes, so that its far side can be told that there is none while it still rings. Converse finds
-// it by what the opening says. The error is a *Refusal.
+// it by what the opening says. One that is announced again, as far sides do that got no answer, keeps its place. The error is a *Refusal.
 func (s *Server) Announce(wire, id string) error {
+	w, key := &s.waiting, announced{wire, id}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if p := w.places[key]; p != nil && p.ends.Stop() {
+		p.ends.Reset(PlaceKept)
+		return nil
+	}
 	release, err := s.Admit()
 	if err != nil {
 		return &Refusal{err}
 	}
-	w, key := &s.waiting, announced{wire, id}
-	w.mu.Lock()
-	before := w.places[key]
 	if w.places == nil {
 		w.places = map[announced]*place{}
 	}
 	p := &place{release: release}
 	w.places[key] = p
 	p.ends = time.AfterFunc(PlaceKept, func() { s.forget(key, p) })
-	w.mu.Unlock()
-	if before != nil && before.ends.Stop() {
-		before.release()
-	}
 	return nil
 }
 
