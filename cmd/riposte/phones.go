@@ -82,6 +82,9 @@ func (s *service) openPhones(held context.Context) (p *phones, shut func(), err 
 	}
 	s.telemetry.phones.Store(p.Server)
 	s.openTwilio(p)
+	if err := errors.Join(s.openTelnyx(p), s.openVonage(p)); err != nil {
+		return nil, nil, err
+	}
 	if shut, err = s.openAsterisk(held, p); err != nil {
 		return nil, nil, err
 	}
@@ -90,6 +93,9 @@ func (s *service) openPhones(held context.Context) (p *phones, shut func(), err 
 
 // public returns where providers reach a path of the service, over a scheme; empty where that goes by their requests.
 func (s *lineSettings) public() string { return strings.TrimSuffix(s.Public, "/") }
+
+// socket is public for WebSockets.
+func (s *lineSettings) socket() string { return "ws" + strings.TrimPrefix(s.public(), "http") }
 
 // pieces says what became of the sound of calls by telephone that have ended.
 func (s *service) pieces() []metrics.Packets {

@@ -63,6 +63,8 @@ type settings struct {
 	Phone  phoneSettings  `embed:"" prefix:"phone-"`
 	Lines  lineSettings   `embed:"" prefix:"phone-"`
 	Twilio twilioSettings `embed:"" prefix:"twilio-"`
+	Telnyx telnyxSettings `embed:"" prefix:"telnyx-"`
+	Vonage vonageSettings `embed:"" prefix:"vonage-"`
 
 	Asterisk asteriskSettings `embed:"" prefix:"asterisk-"`
 
@@ -192,6 +194,8 @@ var settingGroups = []kong.Group{
 	{Key: "phone", Title: "Calls by telephone"},
 	{Key: "twilio", Title: "Calls from Twilio (docs/telephone.md)"},
 	{Key: "asterisk", Title: "Calls from Asterisk (docs/telephone.md)"},
+	{Key: "telnyx", Title: "Calls from Telnyx (docs/telephone.md)"},
+	{Key: "vonage", Title: "Calls from Vonage (docs/telephone.md)"},
 	{Key: "rest", Title: "Requests over REST, which take what calls leave of the machine"},
 	{Key: "talk", Title: "Talk"},
 	{Key: "stt", Title: "Speech to text (whisper.cpp)"},
@@ -253,7 +257,7 @@ func (s *settings) Validate() error {
 	check(s.LLM.TopP >= 0 && s.LLM.TopP <= 1, "llm-top-p is %v: it must be 0 to 1", s.LLM.TopP)
 	check(s.LLM.MinP >= 0 && s.LLM.MinP < 1, "llm-min-p is %v: it must be 0 to below 1", s.LLM.MinP)
 	check(s.LLM.TopK >= 0 && s.LLM.RepeatPenalty >= 0, "llm-top-k and llm-repeat-penalty must not be negative")
-	errs = append(errs, s.validateGPU(), s.TLS.validate(), s.WebRTC.validate(), s.Phone.validate(), s.Price.validate(), s.Lines.validate(), s.Twilio.validate(), s.Asterisk.validate(), s.REST.validate(), s.validateRemotes())
+	errs = append(errs, s.validateGPU(), s.TLS.validate(), s.WebRTC.validate(), s.Phone.validate(), s.Price.validate(), s.Lines.validate(), s.Twilio.validate(), s.Telnyx.validate(s.Lines.Public), s.Vonage.validate(s.Lines.Public), s.Asterisk.validate(), s.REST.validate(), s.validateRemotes())
 	for _, k := range s.Keys {
 		check(len(k) >= leastKey && !strings.HasPrefix(k, "ek_"), "keys holds one of %d characters: a key has at least %d, and does not begin with ek_", len(k), leastKey)
 	}

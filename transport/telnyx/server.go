@@ -6,6 +6,7 @@ import (
 	"crypto/ed25519"
 	"encoding/xml"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -26,6 +27,7 @@ type Server struct {
 	Path    string            // Of Media, below that.
 	Buffer  time.Duration     // Sound that Telnyx has in hand.
 	Account *Account          // Leads calls elsewhere; nil does not.
+	Log     *slog.Logger
 }
 
 // mostRequest is how long a request may be, in bytes.
@@ -56,7 +58,7 @@ type reject struct {
 	Reason string `xml:"reason,attr"`
 }
 
-// Answer answers the request for what is to become of a call, by POST: it is connected with Media.
+// Answer answers the request for what is to become of a call, by POST: it is connected with Media. A route may be named by ?route=NAME.
 func (s *Server) Answer(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostRequest))
 	if err != nil {
@@ -64,7 +66,7 @@ func (s *Server) Answer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := verify(r, body, s.Key, time.Now()); err != nil {
-		s.Phone.Log.Warn("a request is refused", "wire", Wire, "from", r.RemoteAddr, "why", err)
+		s.Log.Warn("a request is refused", "wire", Wire, "from", r.RemoteAddr, "why", err)
 		http.Error(w, err.Error(), http.StatusForbidden)
 		return
 	}
@@ -73,19 +75,31 @@ func (s *Server) Answer(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the body is no form", http.StatusBadRequest)
 		return
 	}
-	if err := s.Phone.Announce(Wire, call.Get("CallSid")); err != nil {
-		s.Phone.Log.Warn("a call is turned away", "wire", Wire, "from", call.Get("From"), "to", call.Get("To"), "why", err)
+	ticket := phone.Ticket{Wire: Wire, ID: call.Get("CallSid"), From: call.Get("From"), To: call.Get("To"), Route: r.URL.Query().Get("route")}
+	log := s.Log.With("wire", Wire, "line", ticket.ID, "from", ticket.From, "to", ticket.To)
+	if ticket.ID == "" {
+		http.Error(w, "the request has no CallSid: what announces a call has one", http.StatusBadRequest)
+		return
+	}
+	if _, err := s.Phone.Choose(s.opening(ticket)); err != nil {
+		log.Warn("a call is turned away", "why", err)
+		reply(w, texml{Reject: &reject{"rejected"}})
+		return
+	}
+	if err := s.Phone.Announce(Wire, ticket.ID); err != nil {
+		log.Warn("a call is turned away", "why", err)
 		reply(w, texml{Reject: &reject{"busy"}})
 		return
 	}
-	ticket, err := s.Tickets.Issue(phone.Ticket{Wire: Wire, ID: call.Get("CallSid"), From: call.Get("From"), To: call.Get("To")}, time.Now())
+	text, err := s.Tickets.Issue(ticket, time.Now())
 	if err != nil {
-		s.Phone.Log.Error("answering a call", "wire", Wire, "err", err)
+		s.Phone.Withdraw(Wire, ticket.ID)
+		log.Error("a call cannot be answered", "err", err)
 		http.Error(w, "the call cannot be answered", http.StatusInternalServerError)
 		return
 	}
 	reply(w, texml{Stream: &stream{
-		URL: strings.TrimSuffix(s.Public, "/") + s.Path, Track: "inbound_track", Mode: "rtp", Codec: "PCMU", In: "PCMU", Parameters: []parameter{{"ticket", ticket}},
+		URL: strings.TrimSuffix(s.Public, "/") + s.Path, Track: "inbound_track", Mode: "rtp", Codec: "PCMU", In: "PCMU", Parameters: []parameter{{"ticket", text}},
 	}})
 }
 
@@ -115,11 +129,16 @@ func (s *Server) begin(socket *phone.Socket) (phone.Line, phone.Opening, error) 
 	if err != nil {
 		return nil, phone.Opening{}, err
 	}
-	l := &line{socket: socket, call: m.Start.Call, account: s.Account}
-	return l, phone.Opening{
-		Wire: Wire, ID: ticket.ID, From: ticket.From, To: ticket.To, Route: ticket.Route, Parameters: m.Start.Parameters,
-		In: in, Out: phone.Format{Encoding: phone.MuLaw, Rate: audioRate}, Buffer: s.Buffer,
-	}, nil
+	o := s.opening(ticket)
+	o.In, o.Parameters = in, m.Start.Parameters
+	delete(o.Parameters, "ticket")
+	return &line{socket: socket, call: m.Start.Call, account: s.Account}, o, nil
+}
+
+// opening is what a ticket says of a call.
+func (s *Server) opening(t phone.Ticket) phone.Opening {
+	coded := phone.Format{Encoding: phone.MuLaw, Rate: audioRate}
+	return phone.Opening{Wire: Wire, ID: t.ID, From: t.From, To: t.To, Route: t.Route, In: coded, Out: coded, Buffer: s.Buffer}
 }
 
 func reply(w http.ResponseWriter, t texml) {

@@ -35,8 +35,9 @@ func service(t *testing.T, hold func(context.Context, transport.Call) error) (s 
 			Hold:   func(ctx context.Context, c transport.Call, _ transport.Settings) error { return hold(ctx, c) },
 			Admit:  func() (func(), error) { return func() {}, nil },
 			Choose: func(phone.Opening) (transport.Settings, error) { return transport.Settings{}, nil },
-			Limits: phone.Limits{Start: 300 * time.Millisecond}, Log: slog.New(slog.DiscardHandler),
+			Limits: phone.Limits{Start: 300 * time.Millisecond},
 		},
+		Log:     slog.New(slog.DiscardHandler),
 		Tickets: &phone.Tickets{}, Key: public, Path: "/telnyx/media", Buffer: 200 * time.Millisecond,
 	}
 	mux := http.NewServeMux()

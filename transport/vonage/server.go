@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"time"
@@ -26,7 +27,8 @@ type Server struct {
 	Rate    int           // Of the sound, in hertz: 8000, 16000 or 24000.
 	Buffer  time.Duration // Sound that Vonage has in hand.
 	Busy    string        // What a caller is told for whom there is no place.
-	Account *Account      // Ends calls, and leads them elsewhere; nil does neither.
+	Account *Account      // Leads calls elsewhere; nil does not.
+	Log     *slog.Logger
 }
 
 // mostRequest is how long a request may be, in bytes.
@@ -39,7 +41,8 @@ type announced struct {
 	Leg  string `json:"uuid"`
 }
 
-// Answer answers the request for what is to become of a call (answer_url, by GET or POST): it is connected with Media.
+// Answer answers the request for what is to become of a call (answer_url, by GET or POST): it is connected with Media. A route may be named by
+// ?route=NAME.
 func (s *Server) Answer(w http.ResponseWriter, r *http.Request) {
 	body, ok := s.signed(w, r)
 	if !ok {
@@ -52,21 +55,32 @@ func (s *Server) Answer(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	if err := s.Phone.Announce(Wire, call.Leg); err != nil {
-		s.Phone.Log.Warn("a call is turned away", "wire", Wire, "from", call.From, "to", call.To, "why", err)
+	ticket := phone.Ticket{Wire: Wire, ID: call.Leg, From: call.From, To: call.To, Route: r.URL.Query().Get("route")}
+	log := s.Log.With("wire", Wire, "line", ticket.ID, "from", ticket.From, "to", ticket.To)
+	if ticket.ID == "" {
+		http.Error(w, "the request has no uuid: what announces a call has one", http.StatusBadRequest)
+		return
+	}
+	_, err := s.Phone.Choose(s.opening(ticket, phone.Format{}))
+	if err == nil {
+		err = s.Phone.Announce(Wire, ticket.ID)
+	}
+	if err != nil {
+		log.Warn("a call is turned away", "why", err)
 		reply(w, []any{map[string]any{"action": "talk", "text": s.Busy}})
 		return
 	}
-	ticket, err := s.Tickets.Issue(phone.Ticket{Wire: Wire, ID: call.Leg, From: call.From, To: call.To}, time.Now())
+	text, err := s.Tickets.Issue(ticket, time.Now())
 	if err != nil {
-		s.Phone.Log.Error("answering a call", "wire", Wire, "err", err)
+		s.Phone.Withdraw(Wire, ticket.ID)
+		log.Error("a call cannot be answered", "err", err)
 		http.Error(w, "the call cannot be answered", http.StatusInternalServerError)
 		return
 	}
 	reply(w, []any{map[string]any{
 		"action": "connect", "from": call.To, "endpoint": []any{map[string]any{
 			"type": "websocket", "uri": strings.TrimSuffix(s.Public, "/") + s.Path, "content-type": s.contentType(),
-			"headers": map[string]string{"ticket": ticket},
+			"headers": map[string]string{"ticket": text},
 		}},
 	}})
 }
@@ -85,7 +99,7 @@ func (s *Server) contentType() string {
 // Events takes the notices of what becomes of calls (event_url). The socket says the same.
 func (s *Server) Events(w http.ResponseWriter, r *http.Request) {
 	if body, ok := s.signed(w, r); ok {
-		s.Phone.Log.Debug("notice", "wire", Wire, "body", string(body))
+		s.Log.Debug("notice", "wire", Wire, "body", string(body))
 		w.WriteHeader(http.StatusNoContent)
 	}
 }
@@ -98,7 +112,7 @@ func (s *Server) signed(w http.ResponseWriter, r *http.Request) (body []byte, ok
 		return nil, false
 	}
 	if err := verify(r, body, s.Secret, time.Now()); err != nil {
-		s.Phone.Log.Warn("a request is refused", "wire", Wire, "from", r.RemoteAddr, "why", err)
+		s.Log.Warn("a request is refused", "wire", Wire, "from", r.RemoteAddr, "why", err)
 		http.Error(w, err.Error(), http.StatusForbidden)
 		return nil, false
 	}
@@ -126,9 +140,12 @@ func (s *Server) begin(socket *phone.Socket) (phone.Line, phone.Opening, error) 
 	if err != nil {
 		return nil, phone.Opening{}, err
 	}
-	return &line{socket: socket, format: f, call: ticket.ID, account: s.Account}, phone.Opening{
-		Wire: Wire, ID: ticket.ID, From: ticket.From, To: ticket.To, Route: ticket.Route, In: f, Out: f, Buffer: s.Buffer,
-	}, nil
+	return &line{socket: socket, format: f, call: ticket.ID, account: s.Account}, s.opening(ticket, f), nil
+}
+
+// opening is what a ticket says of a call, whose sound has a format.
+func (s *Server) opening(t phone.Ticket, f phone.Format) phone.Opening {
+	return phone.Opening{Wire: Wire, ID: t.ID, From: t.From, To: t.To, Route: t.Route, In: f, Out: f, Buffer: s.Buffer}
 }
 
 func reply(w http.ResponseWriter, ncco []any) {
