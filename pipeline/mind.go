@@ -296,13 +296,17 @@ func (m *mind) step(t *turn, settings transport.Settings, n int, item string, cl
 			}
 			c := called{turn: t, call: *p.call, said: s.said, words: item, step: n, server: m.runs(settings, p.call.Name), wait: s}
 			c.asks = c.server != "" && m.Session.asks(c.call)
+			c.place = &reached{sent: make(chan struct{})}
 			if err := put(t.ctx, m.calls, c); err != nil {
 				return outcome{}, s, err
 			}
 			if c.server == "" || c.asks {
 				s.asks = true
-			} else {
-				s.asked++
+				continue
+			}
+			s.asked++
+			if err := put(t.ctx, clauses, clause{turn: t, place: c.place}); err != nil {
+				return outcome{}, s, err
 			}
 			continue
 		}

@@ -52,6 +52,8 @@ func (p *player) take(ctx context.Context, snd sound) error {
 		return p.finish(ctx, snd.turn, *snd.done)
 	case snd.turn.ctx.Err() != nil:
 		p.Queues.Sound.Discard(snd.length())
+	case snd.place != nil:
+		p.reach(snd.place)
 	case snd.begin:
 		if p.answering == snd.turn {
 			return nil // an opener came before it

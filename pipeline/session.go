@@ -51,6 +51,7 @@ type Session struct {
 	Echo     bool // Tell the agent's own voice from the caller's, where it comes back.
 	// Apology is spoken when a turn cannot be answered, so that the caller is not left in silence.
 	Apology  string
+	Notice   string // Is said before all else, and cannot be interrupted. Empty says nothing.
 	Greeting Greeting
 	Openers  []string // Spoken where an answer would be too late, until it comes. Those that Phrases knows are.
 	Phrases  Phrases  // nil knows none.
@@ -126,6 +127,11 @@ func (s *Session) Run(ctx context.Context) error {
 func (s *Session) listen(ctx context.Context, limits Limits, turns chan<- *turn) error {
 	l := newListener(s, ctx, limits, turns)
 	defer l.close()
+	if s.Notice != "" && !s.Settings.Listens {
+		if err := l.say(s.Notice, trace.Greeting, true); err != nil {
+			return err
+		}
+	}
 	if s.Greeting.Text != "" && !s.Settings.Listens {
 		if err := l.say(s.Greeting.Text, trace.Greeting, s.Greeting.Firm); err != nil {
 			return err
@@ -165,7 +171,7 @@ func (s *Session) speak(ctx context.Context, clauses <-chan clause, sounds chan<
 			if m, err = newMouth(s.TTS, c.turn.settings, s.Limits.withDefaults().Stall, sounds, s.Queues.Sound); err == nil {
 				err = put(ctx, sounds, sound{clause: c})
 			}
-		case m == nil || c.begin:
+		case m == nil || c.begin || c.place != nil:
 			err = put(ctx, sounds, sound{clause: c})
 		case c.done != nil:
 			m.finish(c.turn)

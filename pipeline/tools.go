@@ -96,7 +96,7 @@ func (p *player) run(c called, it transport.Item, previous string) {
 		var text string
 		err := errGoneTool
 		if tools != nil {
-			text, err = tools.Run(c.turn.ctx, c.call)
+			text, err = tools.Run(context.WithValue(c.turn.ctx, answerKey{}, &Answer{c.turn, c.place}), c.call)
 		}
 		outcome := transport.RanWell
 		if err != nil {

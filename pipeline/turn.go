@@ -114,6 +114,7 @@ type called struct {
 	wait   *step  // and who waits for the result.
 	asks   bool   // The caller's side has to approve of it first.
 	asked  string // It has: by this item.
+	place  *reached
 }
 
 // clause is what think hands to speak: the beginning of an answer, a piece of its text, or its end.
@@ -129,6 +130,7 @@ type clause struct {
 	broke bool          // That came in the middle of its sound.
 	ready bool          // It was spoken before there was a turn: an opener or an apology.
 	ours  bool          // It is one of these, however it was spoken: not the model's.
+	place *reached      // There is no text: it is where a tool was called that the service runs.
 	done  *outcome
 }
 

@@ -15,6 +15,8 @@ import (
 // ledger is a call that counts what goes either way, for its record.
 type ledger struct {
 	transport.Call
+	consent *consent // How the caller says no to recording; nil where nobody asks.
+	refuse  func()   // Is called then.
 
 	mu         sync.Mutex
 	heard      time.Duration // The caller's sound,
@@ -31,17 +33,31 @@ const mostSaid = 16 << 10
 
 // Receive counts what the caller does next.
 func (l *ledger) Receive(ctx context.Context) (transport.Inbound, error) {
-	in, err := l.Call.Receive(ctx)
-	if s, ok := in.(transport.Sound); ok && err == nil && s.Rate > 0 {
-		l.mu.Lock()
-		l.heard += audio.Duration(len(s.PCM), s.Rate)
-		l.mu.Unlock()
+	for {
+		in, err := l.Call.Receive(ctx)
+		if err != nil {
+			return in, err
+		}
+		switch in := in.(type) {
+		case transport.Sound:
+			l.mu.Lock()
+			l.heard += audio.Duration(len(in.PCM), max(in.Rate, 1))
+			l.mu.Unlock()
+		case transport.Key:
+			if l.consent.pressed(in.Digit) {
+				l.refuse()
+				continue // it was for us
+			}
+		}
+		return in, nil
 	}
-	return in, err
 }
 
 // Send counts what the caller is told.
 func (l *ledger) Send(ctx context.Context, out transport.Outbound) error {
+	if t, ok := out.(transport.Transcribed); ok && l.consent.said(t.Text) {
+		l.refuse()
+	}
 	l.count(out)
 	return l.Call.Send(ctx, out)
 }
@@ -82,4 +98,19 @@ func (l *ledger) note(who llm.Role, text string) {
 	for l.bytes += len(text); l.bytes > mostSaid; l.said = l.said[1:] {
 		l.bytes -= len(l.said[0].Text)
 	}
+}
+
+// talk returns the end of the conversation as it was said, a line for each turn.
+func (l *ledger) talk() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var b strings.Builder
+	for _, m := range l.said {
+		who := "Caller"
+		if m.Role == llm.Assistant {
+			who = "Assistant"
+		}
+		b.WriteString(who + ": " + strings.Join(strings.Fields(m.Text), " ") + "\n")
+	}
+	return b.String()
 }

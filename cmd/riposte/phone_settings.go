@@ -14,6 +14,10 @@ type phoneSettings struct {
 	Numbers       []string      `placeholder:"NUMBER" help:"In a route's file: the dialled numbers or extensions whose calls it takes; +4930* is all that begin so. The longest that fits counts." group:"phone"`
 	Parameters    []string      `placeholder:"NAME=VALUE" help:"In a route's file: what the far side has to say of a call that it takes, such as campaign=spring. It counts before numbers." group:"phone"`
 	Strict        bool          `help:"Refuse calls to numbers that no route takes. Otherwise the default route takes them." group:"phone"`
+	Transfer      []string      `placeholder:"NAME=NUMBER" help:"Whom the model may transfer callers to, by a tool transfer_call: it knows the names, and nobody else can be called. The number is whatever the line takes for one." group:"phone"`
+	HangUp        bool          `help:"Let the model end calls, by a tool hang_up." group:"phone"`
+	Keys          bool          `help:"Let the model press keys, by a tool press_keys." group:"phone"`
+	Summary       time.Duration `default:"4s" help:"How long the model may take to write what whoever takes over a call is told, unless it has written that with the transfer; 0 has it write nothing." group:"phone"`
 	Webhook       string        `placeholder:"URL" help:"Address that is told of each call at its end, of all wires: a POST of its record as JSON (docs/records.md). Empty tells nobody." group:"phone"`
 	WebhookSecret string        `placeholder:"SECRET" help:"What these requests are signed with, by HMAC-SHA256, in the header Riposte-Signature. Empty signs none." group:"phone"`
 	WebhookWait   time.Duration `default:"1h" help:"How long a record that cannot be delivered is tried again." group:"phone"`
@@ -34,6 +38,12 @@ func (s *phoneSettings) validate() error {
 	}
 	if s.WebhookWait < time.Second {
 		errs = append(errs, fmt.Errorf("phone-webhook-wait is %v: it must be at least 1s", s.WebhookWait))
+	}
+	if _, err := s.targets(); err != nil {
+		errs = append(errs, err)
+	}
+	if s.Summary < 0 || s.Summary > 30*time.Second {
+		errs = append(errs, fmt.Errorf("phone-summary is %v: it must be 0 to 30s", s.Summary))
 	}
 	for _, p := range s.Parameters {
 		if name, value, ok := strings.Cut(p, "="); !ok || name == "" || value == "" {

@@ -11,6 +11,7 @@ import (
 	"riposte/budget/trace/hook"
 	"riposte/budget/trace/metrics"
 	"riposte/budget/trace/store"
+	"riposte/llm"
 	"riposte/transport"
 )
 
@@ -18,7 +19,9 @@ import (
 type record struct {
 	trace.Sinks
 	*ledger
+	ctx    context.Context     // Of the call.
 	phone  transport.Telephone // The call, where it came by telephone.
+	model  llm.Generator       // Writes what whoever takes it over is told; nil writes nothing.
 	hook   *hook.Hook          // Is told of its end; nil is nobody.
 	prices trace.Prices
 	masked bool // Sinks are not told the whole of numbers.
@@ -32,9 +35,12 @@ type record struct {
 // begin tells the sinks that a call begins, by a route. The context that it returns says to remote engines what they work for.
 func (s *service) begin(ctx context.Context, c transport.Call, route string, set *settings) (context.Context, *record) {
 	r := &record{
-		Sinks: s.traces, ledger: &ledger{Call: c}, hook: s.hook, prices: set.Price.prices(), masked: s.settings.Trace.Numbers == "masked",
+		Sinks: s.traces, ledger: &ledger{Call: c, consent: consentOf(set)}, hook: s.hook, prices: set.Price.prices(), masked: s.settings.Trace.Numbers == "masked",
 		call: trace.Call{ID: c.ID(), Route: route, Wire: wireOf(c), Version: version, Parent: trace.Parent(ctx), Began: time.Now()},
 		sum:  trace.Record{Verdicts: trace.Verdicts{}, Currency: set.Price.Currency, Recorded: set.Trace.Record, Consent: trace.NotAsked},
+	}
+	if r.consent != nil {
+		r.ledger.refuse, r.sum.Consent = r.refuse, trace.Announced
 	}
 	if r.phone, _ = c.(transport.Telephone); r.phone != nil {
 		p := r.phone.Parties()
@@ -44,7 +50,8 @@ func (s *service) begin(ctx context.Context, c transport.Call, route string, set
 	if s.telemetry.spans != nil {
 		ctx = trace.InCall(ctx, r.call)
 	}
-	return ctx, r
+	r.ctx = context.WithValue(ctx, recordKey{}, r)
+	return r.ctx, r
 }
 
 // wireOf names the wire that a call came by.
@@ -79,6 +86,9 @@ func (r *record) add(t *trace.Turn) {
 	defer r.mu.Unlock()
 	t.Call, t.Route, t.Version = r.call.ID, r.call.Route, r.call.Version
 	r.call.Turns++
+	if r.refused() {
+		t.Sound = nil
+	}
 	s := &r.sum
 	s.Input, s.Cached, s.Output = s.Input+t.Tokens.Input, s.Cached+t.Tokens.Cached, s.Output+t.Tokens.Output
 	s.Tools += len(t.Tools)
@@ -97,6 +107,11 @@ func (r *record) add(t *trace.Turn) {
 
 // TurnChanged tells what came of a turn after its end: those who keep turns replace what they have, and when it was heard is counted.
 func (r *record) TurnChanged(t trace.Turn) {
+	r.mu.Lock()
+	if r.refused() {
+		t.Sound = nil
+	}
+	r.mu.Unlock()
 	t.Call, t.Route, t.Version = r.call.ID, r.call.Route, r.call.Version
 	for _, sink := range r.Sinks {
 		switch sink := sink.(type) {

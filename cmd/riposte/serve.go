@@ -300,9 +300,11 @@ func (s *service) hold(ctx context.Context, call transport.Call, settings transp
 	}
 	crew := s.crewOf(name)
 	defer crew.keepWarm()()
+	record.model = crew.llm
 	session := pipeline.Session{
 		Call: record.ledger, Settings: settings, VAD: vad, Turns: end, STT: crew.stt, LLM: crew.llm, Hedge: crew.hedge, TTS: crew.tts,
 		Limits: set.limits(), Apology: set.Talk.Apology, Echo: set.Talk.Echo,
+		Notice:   record.notice(set),
 		Greeting: pipeline.Greeting{Text: set.Talk.Greeting, Firm: set.Talk.Firm},
 		Silence:  pipeline.Silence{After: set.Talk.Idle, Prompts: lines(set.Talk.Prompts)},
 		Openers:  lines(set.Talk.Openers), Phrases: crew.phrases,

@@ -74,6 +74,10 @@ type settings struct {
 		Openers      string        `default:"Let me see.|One moment.|Just a second." help:"Spoken where an answer would be later than the budget, until it comes; one after the other, separated by |. Empty for none." group:"talk"`
 		Greeting     string        `help:"Said when a call begins. Empty for nothing." group:"talk"`
 		Firm         bool          `help:"The greeting cannot be interrupted: who talks over it is not listened to." group:"talk"`
+		Consent      string        `help:"Said before the greeting of calls that are recorded (trace-record), and cannot be interrupted, such as: This call is recorded. Press nine if you do not want that. Empty for nothing: then who calls has to be told elsewhere." group:"talk"`
+		ConsentKey   string        `default:"9" help:"Key by which callers say no to recording. What was kept of the call's sound is thrown away then, and no more is. Empty for none." group:"talk"`
+		ConsentTime  time.Duration `default:"30s" help:"How long after the call's beginning that key means this; later it is one like any other." group:"talk"`
+		ConsentWords string        `default:"don't record|do not record|stop recording|stop the recording" help:"Words by which callers say no to it, at any time, as the recogniser writes them, separated by |." group:"talk"`
 		Idle         time.Duration `default:"0" help:"Silence of both sides after which the caller is asked to speak, and asked again, and then hung up on; 0 never does." group:"talk"`
 		Prompts      string        `default:"Are you still there?|I can't hear you. I will hang up if you say nothing." help:"What is said then, one after the other, separated by |." group:"talk"`
 		Threshold    float32       `default:"0.5" help:"Speech probability from which sound counts as speech." group:"talk"`
@@ -246,6 +250,9 @@ func (s *settings) Validate() error {
 	check(s.Talk.Guesses >= 0 && s.Talk.Guesses <= 100, "talk-guesses is %d: it must be 0 to 100", s.Talk.Guesses)
 	check(s.Talk.Steps >= 0 && s.Talk.Steps <= 1000, "talk-steps is %d: it must be 0 to 1000", s.Talk.Steps)
 	check(s.Talk.Patience == 0 || s.Talk.Patience >= time.Second, "talk-patience is %v: it must be at least 1s, or 0 for never", s.Talk.Patience)
+	check(s.Talk.ConsentKey == "" || len(s.Talk.ConsentKey) == 1 && strings.Contains("0123456789*#ABCD", s.Talk.ConsentKey),
+		"talk-consent-key is %q: it must be one of 0 to 9, *, #, A to D, or empty", s.Talk.ConsentKey)
+	check(s.Talk.ConsentTime >= 0, "talk-consent-time is %v: it must not be negative", s.Talk.ConsentTime)
 	check(s.Talk.Idle >= 0, "talk-idle is %v: it must not be negative", s.Talk.Idle)
 	check(s.TTS.Cache >= 0, "tts-cache is %d: it must not be negative", s.TTS.Cache)
 	check(s.STT.Threads >= 1 && s.STT.Threads <= mostThreads, "stt-threads is %d: it must be 1 to %d", s.STT.Threads, mostThreads)
@@ -322,7 +329,7 @@ func (s *settings) call() transport.Settings {
 	}
 	return transport.Settings{
 		Instructions: s.Talk.Instructions, Language: language, Speed: s.TTS.Speed, MaxTokens: s.LLM.MaxTokens, Plan: s.plan(),
-		Tooled: len(s.Tools.HTTP)+len(s.Tools.MCP) > 0,
+		Tooled: len(s.Tools.HTTP)+len(s.Tools.MCP) > 0 || s.Phone.handsOff(),
 		Sampling: llm.Sampling{
 			Temperature: s.LLM.Temperature, TopP: s.LLM.TopP, TopK: s.LLM.TopK, MinP: s.LLM.MinP,
 			RepeatPenalty: s.LLM.RepeatPenalty, Seed: s.LLM.Seed,

@@ -41,7 +41,9 @@ func (b *toolbox) open(ctx context.Context, routes map[string]*route, log *slog.
 		settings := routes[name].Tools
 		requests, err := settings.requests()
 		errs = append(errs, err)
-		set.Sources = append(set.Sources, requests)
+		ours, err := routes[name].Phone.tools()
+		errs = append(errs, err)
+		set.Sources = append(set.Sources, append(requests, ours...))
 		for _, label := range slices.Sorted(maps.Keys(settings.MCP)) {
 			h, err := b.hold(label, settings.MCP[label])
 			errs = append(errs, err)
