@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/netip"
 	"sync"
@@ -31,6 +32,7 @@ func (s *Server) ServeAudioSocket(ctx context.Context, listener net.Listener) er
 	var held sync.WaitGroup
 	defer held.Wait()
 	defer context.AfterFunc(ctx, func() { _ = listener.Close() })()
+	turnedAway := seldom{log: s.Log}
 	for {
 		conn, err := listener.Accept()
 		switch {
@@ -47,18 +49,34 @@ func (s *Server) ServeAudioSocket(ctx context.Context, listener net.Listener) er
 			continue
 		}
 		if !s.isPeer(conn.RemoteAddr()) {
-			s.Log.Warn("a connection of AudioSocket was refused: its address is in none of the networks that may (asterisk.peers)", "from", conn.RemoteAddr().String())
+			turnedAway.warn(conn, "its address is in none of the networks that may connect (asterisk.peers)")
 			_ = conn.Close()
 			continue
 		}
 		done, err := s.Phone.Wait()
 		if err != nil {
-			s.Log.Warn("a connection of AudioSocket was refused", "from", conn.RemoteAddr().String(), "err", err)
+			turnedAway.warn(conn, err.Error())
 			_ = conn.Close()
 			continue
 		}
 		held.Go(func() { s.takeAudioSocket(ctx, conn, done) })
 	}
+}
+
+// seldom tells of connections that are turned away, once a second at most: whoever reaches the port can make as many as they like.
+type seldom struct {
+	log   *slog.Logger
+	last  time.Time
+	count int // Since then, or before.
+}
+
+func (s *seldom) warn(conn net.Conn, why string) {
+	s.count++
+	if time.Since(s.last) < time.Second {
+		return
+	}
+	s.log.Warn("connections of AudioSocket are turned away", "count", s.count, "last", conn.RemoteAddr().String(), "why", why)
+	s.last, s.count = time.Now(), 0
 }
 
 // isPeer reports whether AudioSocket may connect from an address.
