@@ -58,7 +58,7 @@ func (s *Server) readCall(w http.ResponseWriter, r *http.Request) (c fetched, ok
 		err = fmt.Errorf("it is %s: send application/json or application/x-www-form-urlencoded", kind)
 	}
 	if err != nil {
-		refuse(w, http.StatusBadRequest, fmt.Sprintf("The body can not be read: %v.", err))
+		http.Error(w, fmt.Sprintf("The body can not be read: %v.", err), http.StatusBadRequest)
 		return c, false
 	}
 	return c, true
@@ -76,7 +76,7 @@ func (s *Server) Announce(w http.ResponseWriter, r *http.Request) {
 	id, ends, ok := s.awaited.add(c.announcement, time.Now(), s.ahead(), s.announcements())
 	if !ok {
 		w.Header().Set("Retry-After", "10")
-		refuse(w, http.StatusServiceUnavailable, fmt.Sprintf("%d announced calls have not come yet, and there may be no more (asterisk.announcements).", s.announcements()))
+		http.Error(w, fmt.Sprintf("%d announced calls have not come yet, and there may be no more (asterisk.announcements).", s.announcements()), http.StatusServiceUnavailable)
 		return
 	}
 	if err := s.Phone.Announce(audioSocketWire, id.String()); err != nil { // so the caller can be told before AudioSocket() is begun

@@ -50,7 +50,7 @@ const (
 	errorEvent    = "ERROR"
 )
 
-// fields are those of a notice in plain text, which has them as name:value, one space between them.
+// field takes a field of a notice in plain text, which has them as name:value, one space between them. What a call has no use for is left out.
 func (n *notice) field(name, value string) (err error) {
 	switch name {
 	case "connection_id":
@@ -110,8 +110,8 @@ func parsePlain(message string) (n notice, err error) {
 	return n, nil
 }
 
-// The commands that chan_websocket takes and a call has a use for. Where a frame of its is 20 ms, and so are ours, its
-// START_MEDIA_BUFFERING is not needed.
+// The commands of chan_websocket that a call has a use for. What it is sent are whole frames, so there is nothing that START_MEDIA_BUFFERING would
+// have to keep.
 const (
 	answer        = "ANSWER"
 	hangUpCommand = "HANGUP"

@@ -36,12 +36,12 @@ func (s *Server) fetch(held context.Context, w http.ResponseWriter, r *http.Requ
 		return
 	}
 	if _, err := uuid.Parse(c.ConnectionID); err != nil {
-		refuse(w, http.StatusBadRequest, fmt.Sprintf("connection_id is %q: it has to be the channel's MEDIA_WEBSOCKET_CONNECTION_ID, a UUID.", c.ConnectionID))
+		http.Error(w, fmt.Sprintf("connection_id is %q: it has to be the channel's MEDIA_WEBSOCKET_CONNECTION_ID, a UUID.", c.ConnectionID), http.StatusBadRequest)
 		return
 	}
 	exchange, ok := s.exchange(c.URL)
 	if !ok {
-		refuse(w, http.StatusForbidden, fmt.Sprintf("No call may be fetched from %q: name the address of Asterisk's HTTP server, such as ws://127.0.0.1:8088, in the setting asterisk.exchanges.", c.URL))
+		http.Error(w, fmt.Sprintf("No call may be fetched from %q: name the address of Asterisk's HTTP server, such as ws://127.0.0.1:8088, in the setting asterisk.exchanges.", c.URL), http.StatusForbidden)
 		return
 	}
 	done, err := s.Phone.Wait()
@@ -52,7 +52,7 @@ func (s *Server) fetch(held context.Context, w http.ResponseWriter, r *http.Requ
 	ws, err := s.connect(r.Context(), exchange, c.ConnectionID)
 	if err != nil {
 		done()
-		refuse(w, http.StatusBadGateway, fmt.Sprintf("Asterisk was not reached: %v.", err))
+		http.Error(w, fmt.Sprintf("Asterisk was not reached: %v.", err), http.StatusBadGateway)
 		return
 	}
 	s.calls.Go(func() { s.takeMedia(held, s.Phone.Socket(ws), c.announcement, done) })

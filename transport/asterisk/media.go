@@ -23,7 +23,7 @@ func (s *Server) Media(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !slices.Contains(websocketProtocols(r), subprotocol) {
-		refuse(w, http.StatusBadRequest, "This takes the calls of Asterisk's chan_websocket: set protocols = media in websocket_client.conf.")
+		http.Error(w, "This takes the calls of Asterisk's chan_websocket: set protocols = media in websocket_client.conf.", http.StatusBadRequest)
 		return
 	}
 	done, err := s.Phone.Wait()
@@ -42,7 +42,7 @@ func (s *Server) Media(w http.ResponseWriter, r *http.Request) {
 // busy answers a request for whose call there is no room.
 func busy(w http.ResponseWriter, err error) {
 	w.Header().Set("Retry-After", "5")
-	refuse(w, http.StatusServiceUnavailable, err.Error())
+	http.Error(w, err.Error(), http.StatusServiceUnavailable)
 }
 
 // websocketProtocols returns the subprotocols that a client speaks.

@@ -55,7 +55,7 @@ func (s *Server) permits(w http.ResponseWriter, r *http.Request) bool {
 		return true
 	}
 	w.Header().Set("WWW-Authenticate", `Basic realm="riposte"`)
-	refuse(w, http.StatusUnauthorized, "Show a key of the service (keys): as Authorization: Bearer KEY, or as a password.")
+	http.Error(w, "Show a key of the service (keys): as Authorization: Bearer KEY, or as a password.", http.StatusUnauthorized)
 	return false
 }
 
@@ -106,19 +106,6 @@ func (s *Server) transfer(ctx context.Context, channel, to, note string) error {
 }
 
 func (s *Server) buffer() time.Duration { return cmp.Or(s.Buffer, 200*time.Millisecond) }
-
-// refuse answers a request that is not served.
-func refuse(w http.ResponseWriter, status int, message string) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	writeJSON(w, struct {
-		Error struct {
-			Message string `json:"message"`
-		} `json:"error"`
-	}{struct {
-		Message string `json:"message"`
-	}{message}})
-}
 
 func (s *Server) ahead() time.Duration { return cmp.Or(s.Ahead, time.Minute) }
 
