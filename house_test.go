@@ -43,7 +43,7 @@ var house = map[string][]string{
 	"caller":             {"audio", "audio/opus", "audio/opus/track"},
 	"caller/lossy":       {},
 	"caller/phone":       {"audio", "caller"},
-	"bench":              {"audio", "audio/room", "bench/stub", "budget", "budget/trace", "budget/trace/sample", "budget/trace/store", "caller", "caller/lossy", "endpoint", "llm", "scenario", "scenario/live", "stt", "stt/wer", "tts"},
+	"bench":              {"audio", "audio/room", "bench/stub", "budget", "budget/trace", "budget/trace/sample", "budget/trace/store", "caller", "caller/lossy", "caller/phone", "endpoint", "llm", "scenario", "scenario/live", "stt", "stt/wer", "tts"},
 	"bench/stub":         {"audio", "budget", "llm", "stt", "tts"},
 	"rest":               {"audio", "audio/lame", "audio/opus", "budget", "llm", "llm/toolcall", "stt", "tts"},
 	"web":                {},
@@ -89,7 +89,7 @@ var house = map[string][]string{
 
 	"cmd/riposte": {
 		"audio", "audio/lame", "audio/opus", "audio/room", "audio/silero", "audio/smartturn", "bench", "bench/stub", "budget", "budget/trace", "budget/trace/export", "budget/trace/hook", "budget/trace/metrics", "budget/trace/object", "budget/trace/otel",
-		"budget/trace/store", "caller", "caller/lossy", "llm", "llm/llama", "llm/remote", "native", "native/console", "native/onnx", "pipeline", "remote", "rest", "scenario/live", "stt", "stt/remote", "stt/whisper", "transport", "transport/realtime", "transport/asterisk", "transport/phone", "transport/telnyx", "transport/twilio", "transport/vonage", "tool", "tool/mcp", "tool/web", "transport/webrtc", "tts", "tts/piper", "tts/remote", "web", "web/talk", "web/traces",
+		"budget/trace/store", "caller", "caller/lossy", "caller/phone", "llm", "llm/llama", "llm/remote", "native", "native/console", "native/onnx", "pipeline", "remote", "rest", "scenario/live", "stt", "stt/remote", "stt/whisper", "transport", "transport/realtime", "transport/asterisk", "transport/phone", "transport/telnyx", "transport/twilio", "transport/vonage", "tool", "tool/mcp", "tool/web", "transport/webrtc", "tts", "tts/piper", "tts/remote", "web", "web/talk", "web/traces",
 	},
 }
 

@@ -31,8 +31,8 @@ type span struct {
 const closeBy = 20 * time.Millisecond
 
 // words returns how many words of the text of a's clauses were played to their end, by the count of samples that were played and by
-// where the voice says that each word ends. known is false if the sound of one of the clauses that were played is none of that voice.
-func words(a caller.Answer, rate int, voice *Overheard) (s span, known bool, err error) {
+// where the voice says that each word ends; of a word that ends as near to that as near, either is right. known is false if the sound of one of the clauses that were played is none of that voice.
+func words(a caller.Answer, rate int, voice *Overheard, near time.Duration) (s span, known bool, err error) {
 	before := 0
 	for i, c := range a.Clauses {
 		if c.From >= a.Played && i > 0 {
@@ -62,7 +62,7 @@ func words(a caller.Answer, rate int, voice *Overheard) (s span, known bool, err
 			for _, k := range []struct {
 				n    *int
 				more time.Duration
-			}{{&n.least, -closeBy}, {&n.exact, 0}, {&n.most, closeBy}} {
+			}{{&n.least, -near}, {&n.exact, 0}, {&n.most, near}} {
 				if c.From+l.late+w.Heard <= a.Played+int(k.more)*rate/int(time.Second) {
 					*k.n = max(*k.n, count)
 				}

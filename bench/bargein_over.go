@@ -142,7 +142,7 @@ func (r *InterruptionsResult) hear(a caller.Answer, voice *Overheard, rate int) 
 		t.known = true // nothing of it counts as heard
 	default:
 		if voice != nil {
-			if t.words, t.known, err = words(a, rate, voice); err != nil {
+			if t.words, t.known, err = words(a, rate, voice, closeBy+r.unsure); err != nil {
 				return "", unknown, err
 			}
 		}

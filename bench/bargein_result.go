@@ -91,6 +91,7 @@ type InterruptionsResult struct {
 
 	hold, arrived, loud, silence, commit []time.Duration
 	words                                wer.Count
+	unsure                               time.Duration // How much less sure than closeBy the service can be of what was played last, by the network between.
 	told                                 []told
 }
 

@@ -162,13 +162,13 @@ func TestWords(t *testing.T) {
 	} {
 		v := newFakeVoice()
 		a := spokenBy(t, v, tt.played, "good morning, ", "how are you?")
-		got, known, err := words(a, wireRate, v)
+		got, known, err := words(a, wireRate, v, closeBy)
 		if err != nil || !known || got.least != tt.least || got.exact != tt.exact || got.most != tt.most {
 			t.Errorf("%d samples: %+v %v %v, want %d, %d, %d", tt.played, got, known, err, tt.least, tt.exact, tt.most)
 		}
 	}
 	a := spokenBy(t, newFakeVoice(), word, "hello")
-	if _, known, err := words(a, wireRate, newFakeVoice()); known || err != nil {
+	if _, known, err := words(a, wireRate, newFakeVoice(), closeBy); known || err != nil {
 		t.Errorf("the words of another voice are known: %v, %v", known, err)
 	}
 	// The second word of an utterance that was broken off.
@@ -177,7 +177,7 @@ func TestWords(t *testing.T) {
 		break
 	}
 	a = caller.Answer{Clauses: []caller.Clause{{Text: "one two"}}, Sound: slices.Clone(v.spoke[0].sound), Played: word}
-	if got, known, err := words(a, wireRate, v); got.exact != 1 || !known || err != nil {
+	if got, known, err := words(a, wireRate, v, closeBy); got.exact != 1 || !known || err != nil {
 		t.Errorf("of one word spoken: %+v, %v, %v", got, known, err)
 	}
 }

@@ -67,6 +67,54 @@ func (o *Overheard) forget() {
 	o.spoke = slices.Clone(o.spoke[:min(len(o.spoke), rehearsed)])
 }
 
+// count returns how many utterances were begun.
+func (o *Overheard) count() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.spoke)
+}
+
+// since returns the texts of the utterances behind so many, of which there is any sound.
+func (o *Overheard) since(n int) (texts []string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, u := range o.spoke[min(n, len(o.spoke)):] {
+		if len(u.sound) > 0 {
+			texts = append(texts, u.text)
+		}
+	}
+	return texts
+}
+
+// find looks for the sound of a text in what was received, as it was spoken once or several times. It returns where it begins, which is before
+// the received sound where its silent beginning was left out, and how long it is.
+func find(received audio.PCM, spoken []utterance) (from, length int, ok bool) {
+	received = smooth(received)
+	for _, u := range spoken {
+		head, _ := audio.FirstAudible(u.sound, u.rate)
+		n := min(len(u.sound)-head, u.rate/5)
+		if n < u.rate/50 {
+			continue
+		}
+		part, least, at := smooth(u.sound)[head:][:n], math.Inf(1), 0
+		for k := 0; k+n <= len(received); k++ {
+			if !roughly(received[k:][:n], part) {
+				continue
+			}
+			if least < fits/4 && k > at+latest {
+				break // it does not come twice
+			}
+			if d := distance(received[k:][:n], part); d < least {
+				least, at = d, k
+			}
+		}
+		if least <= fits {
+			return at - head, len(u.sound), true
+		}
+	}
+	return 0, 0, false
+}
+
 // as returns what was spoken of a text, each time that it was, at another rate. White space around it makes no difference.
 func (o *Overheard) as(text string, rate int) (all []utterance, err error) {
 	o.mu.Lock()

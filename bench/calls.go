@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -19,13 +20,15 @@ import (
 // Calls holds many conversations with a service at once, in real time. Callers come one after the other; who is refused tries
 // again when the service says so, until the patience is at its end.
 type Calls struct {
-	Caller   caller.Caller
-	Clips    []Clip        // What callers say, each in an order of its own, drawn by Seed.
-	Calls    int           // Callers.
-	Turns    int           // Of each call.
-	Ramp     time.Duration // From the first caller's coming to the last one's.
-	Patience time.Duration // How long a caller who is refused goes on trying; 0 is not at all.
-	Seed     uint64
+	Caller caller.Caller
+	// Telephone makes the calls in place of Caller where it is not nil.
+	Telephone *Telephone
+	Clips     []Clip        // What callers say, each in an order of its own, drawn by Seed.
+	Calls     int           // Callers.
+	Turns     int           // Of each call.
+	Ramp      time.Duration // From the first caller's coming to the last one's.
+	Patience  time.Duration // How long a caller who is refused goes on trying; 0 is not at all.
+	Seed      uint64
 	// Usage says what the service has used so far. nil when that cannot be known.
 	Usage func(ctx context.Context) (Usage, error)
 	// Stubs are the times that the service's engines take where they are stubs: then one call that does not count comes before the others,
@@ -145,7 +148,9 @@ func ownCPU() time.Duration {
 // whichever of both is longer. A recogniser that is not done when the turn is decided is waited for. Over WebRTC sound waits at the
 // caller's own side as well.
 func (b *Calls) floor(t caller.Turn) (d time.Duration) {
-	if b.Caller.Wire == caller.WebRTC {
+	if b.Telephone != nil {
+		d = b.Telephone.Waits()
+	} else if b.Caller.Wire == caller.WebRTC {
 		d = cmp.Or(b.Caller.Buffer, caller.DefaultBuffer)
 	}
 	speak := b.Stubs.Clause() + b.Stubs.TTS
@@ -165,7 +170,7 @@ func (m *manyCalls) prepare(ctx context.Context) error {
 		if m.Stubs != nil { // to the sample: real talkers' clips end where somebody noted it
 			pcm = pcm[:audio.LastVoiced(pcm, rate)]
 		}
-		own := cmp.Or(m.Caller.Format, caller.PCM).Rate()
+		own := m.rate()
 		if pcm, err = audio.Resample(pcm, rate, own); err != nil {
 			return err
 		}
@@ -174,7 +179,7 @@ func (m *manyCalls) prepare(ctx context.Context) error {
 	if m.Stubs == nil {
 		return nil
 	}
-	call, err := m.Caller.Dial(ctx)
+	call, err := m.call(ctx)
 	if err != nil {
 		return err
 	}
@@ -210,6 +215,7 @@ type manyCalls struct {
 	holding, peak  int
 	frames, missed int
 	held           time.Duration
+	faults         []string // What the service did against the protocol of a telephone wire.
 	most           Usage
 }
 
@@ -219,7 +225,7 @@ func (m *manyCalls) come(ctx context.Context, n int) {
 		return
 	}
 	order := rand.New(rand.NewPCG(m.Seed, uint64(n))).Perm(len(m.Clips))
-	var call *caller.Call
+	var call heldCall
 	var since time.Time
 	defer func() { m.leave(call, since) }()
 	known := false // Whether this caller has been taken before.
@@ -253,10 +259,10 @@ func (m *manyCalls) come(ctx context.Context, n int) {
 }
 
 // dial calls until there is room or the patience is at its end.
-func (m *manyCalls) dial(ctx context.Context, n int) (*caller.Call, error) {
+func (m *manyCalls) dial(ctx context.Context, n int) (heldCall, error) {
 	for began := time.Now(); ; {
 		dialed := time.Now()
-		call, err := m.Caller.Dial(ctx)
+		call, err := m.call(ctx)
 		var busy *caller.BusyError
 		if !errors.As(err, &busy) {
 			return call, err
@@ -289,24 +295,46 @@ func (m *manyCalls) enter(first bool) {
 }
 
 // leave hangs up, and counts what the call was like. nil is no call.
-func (m *manyCalls) leave(call *caller.Call, since time.Time) {
+func (m *manyCalls) leave(call heldCall, since time.Time) {
 	if call == nil {
 		return
 	}
-	const frame = 20 * time.Millisecond
-	moment, late, rate := call.Now(), call.Late(), cmp.Or(m.Caller.Format, caller.PCM).Rate()
-	call.Close()
+	frames, missed := call.frames()
+	late := call.Late()
+	err := call.Close()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.holding--
 	m.held += time.Since(since)
 	m.late = append(m.late, late...)
-	for _, a := range moment.Answers {
-		if !a.Cut() {
-			m.frames += int(a.Sound.Duration(rate) / frame)
-			m.missed += int((a.Starved + frame - 1) / frame)
-		}
+	m.frames, m.missed = m.frames+frames, m.missed+missed
+	if err != nil {
+		m.faults = append(m.faults, strings.Split(err.Error(), "\n")...)
 	}
+}
+
+// call makes a call.
+func (m *manyCalls) call(ctx context.Context) (heldCall, error) {
+	if m.Telephone == nil {
+		call, err := m.Caller.Dial(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return dialled{call, m.rate()}, nil
+	}
+	call, err := m.Telephone.dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return call, nil
+}
+
+// rate is that of the callers' sound, in hertz.
+func (b *Calls) rate() int {
+	if b.Telephone != nil {
+		return b.Telephone.Hz()
+	}
+	return cmp.Or(b.Caller.Format, caller.PCM).Rate()
 }
 
 // count counts a turn.
@@ -345,6 +373,7 @@ func (m *manyCalls) sum() CallsResult {
 		Refused: len(m.refusals), Refusals: m.codes, RefusalMs: percentiles(m.refusals),
 		Frames: m.frames, Missed: m.missed, LateMs: percentiles(m.late), Held: m.held.Seconds(), Added: percentiles(m.added),
 	}
+	r.Faults = m.faults
 	r.LatePart = float64(r.Missed) / float64(max(1, r.Frames))
 	if m.Stubs != nil { // they do not listen
 		r.WER, r.WERByKind = 0, map[string]float64{}

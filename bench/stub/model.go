@@ -18,7 +18,7 @@ type Model struct {
 // Generate answers. A token is a word, with the space before it.
 func (m *Model) Generate(ctx context.Context, r llm.Request) iter.Seq2[llm.Piece, error] {
 	return func(yield func(llm.Piece, error) bool) {
-		tokens := strings.Fields(strings.Join(answer, " "))
+		tokens := m.tokens()
 		usage := llm.Usage{Prompt: prompt(r), Cached: prompt(r), Finish: llm.FinishStop}
 		if r.MaxTokens > 0 && r.MaxTokens < len(tokens) {
 			tokens, usage.Finish = tokens[:r.MaxTokens], llm.FinishLength
@@ -40,6 +40,19 @@ func (m *Model) Generate(ctx context.Context, r llm.Request) iter.Seq2[llm.Piece
 		usage.Output = len(tokens)
 		yield(llm.Piece{Usage: &usage}, nil)
 	}
+}
+
+// tokens returns the answer, which is said again and again where it has to be longer.
+func (m *Model) tokens() []string {
+	said := strings.Fields(strings.Join(answer, " "))
+	tokens := said
+	for len(tokens) < m.Words {
+		tokens = append(tokens, said...)
+	}
+	if m.Words > 0 {
+		tokens = tokens[:m.Words]
+	}
+	return tokens
 }
 
 // Read reads ahead, in the time of a token.

@@ -23,12 +23,16 @@ type Delays struct {
 	Token time.Duration // and from each token to the next.
 	TTS   time.Duration // From a clause to its first sound, all of which can be heard,
 	Pace  float64       // and what each second of sound after that takes to be made, in seconds.
+	Words int           // Of each answer; 0 is as many as the model has to say, 25.
 }
 
 // Validate reports times that nothing can take.
 func (d Delays) Validate() error {
 	if d.STT < 0 || d.LLM < 0 || d.Token < 0 || d.TTS < 0 || !(d.Pace >= 0) {
 		return errors.New("no stub can be done before it is asked: their times must not be negative")
+	}
+	if d.Words < 0 {
+		return fmt.Errorf("an answer of %d words: it must have 1 or more, or 0 for the usual ones", d.Words)
 	}
 	if d.Pace >= 1 {
 		return fmt.Errorf("a voice that takes %v s for a second of sound does not keep up: its pace must be below 1", d.Pace)

@@ -129,11 +129,29 @@ func TestVoice(t *testing.T) {
 	})
 }
 
+// An answer may be as long as anybody wants it to be.
+func TestModelWords(t *testing.T) {
+	for _, words := range []int{3, 1000} {
+		n := 0
+		for p, err := range (&Engines{Delays: Delays{Words: words}}).Model().Generate(t.Context(), llm.Request{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.Usage == nil {
+				n++
+			}
+		}
+		if n != words {
+			t.Errorf("%d words, not %d", n, words)
+		}
+	}
+}
+
 func TestDelays(t *testing.T) {
 	if err := delays.Validate(); err != nil {
 		t.Error(err)
 	}
-	for _, bad := range []Delays{{STT: -1}, {LLM: -1}, {Token: -1}, {TTS: -1}, {Pace: -1}, {Pace: math.NaN()}, {Pace: 1}} {
+	for _, bad := range []Delays{{STT: -1}, {LLM: -1}, {Token: -1}, {TTS: -1}, {Pace: -1}, {Pace: math.NaN()}, {Pace: 1}, {Words: -1}} {
 		if bad.Validate() == nil {
 			t.Errorf("%+v is taken for possible", bad)
 		}

@@ -40,7 +40,8 @@ type Phone struct {
 	Secret string
 	// Account is the account at Twilio. It defaults to one that is made up.
 	Account string
-	// Bare reaches a stream whose address begins with wss:// without TLS: for services on this machine.
+	// Bare reaches the addresses that Twilio is told, which begin with https:// or wss://, without TLS, as a proxy does that speaks TLS in front of
+	// a service: for services on this machine.
 	Bare bool
 
 	// Key is the bearer token by which Asterisk shows that it may call; empty for none.
@@ -93,13 +94,26 @@ func (p *Phone) Dial(ctx context.Context) (*Call, error) {
 	return p.begin(l)
 }
 
+// Hz is the rate of the calls' sound, in hertz.
+func (p *Phone) Hz() int {
+	if p.Wire == AudioSocket {
+		return cmp.Or(p.Rate, telephoneHz)
+	}
+	return telephoneHz
+}
+
+// Waits returns how long sound waits before it is played, where none is before it.
+func (p *Phone) Waits() time.Duration {
+	if p.Wire == AudioSocket {
+		return cmp.Or(p.Buffer, 40*time.Millisecond)
+	}
+	return p.Buffer
+}
+
 // begin begins a call on a line.
 func (p *Phone) begin(l line) (*Call, error) {
 	c := newCall(l, network{delay: p.Delay, jitter: p.Jitter, rnd: rand.New(rand.NewPCG(p.Seed, 1))}, cmp.Or(p.Wait, 20*time.Second))
-	c.speaker.depth = p.Buffer
-	if p.Wire == AudioSocket {
-		c.speaker.depth = cmp.Or(p.Buffer, 40*time.Millisecond)
-	}
+	c.speaker.depth = p.Waits()
 	c.start()
 	return c, nil
 }

@@ -26,7 +26,7 @@ func (c *Call) Say(ctx context.Context, s caller.Speech) (caller.Turn, time.Time
 	if s.Voiced == 0 {
 		return caller.Turn{}, time.Time{}, caller.ErrNoVoice
 	}
-	if _, err := c.quiet(ctx, apart); err != nil {
+	if _, err := c.Quiet(ctx, apart); err != nil {
 		return caller.Turn{}, time.Time{}, err
 	}
 	before := len(c.Now().Answers)
@@ -39,13 +39,13 @@ func (c *Call) Say(ctx context.Context, s caller.Speech) (caller.Turn, time.Time
 		return ok && m.Now.After(spoke)
 	})
 	if err == nil {
-		m, err = c.quiet(ctx, rest)
+		m, err = c.Quiet(ctx, rest)
 	}
 	return m.turn(before, spoke), spoke, err
 }
 
-// quiet waits until nothing has been heard for a time.
-func (c *Call) quiet(ctx context.Context, d time.Duration) (Moment, error) {
+// Quiet waits until nothing has been heard for a time, and nothing is going to be of what has come.
+func (c *Call) Quiet(ctx context.Context, d time.Duration) (Moment, error) {
 	const longest = 10 * time.Minute // No answer is as long.
 	return c.Until(ctx, longest, func(m Moment) bool {
 		since, ok := m.Silent()

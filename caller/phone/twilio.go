@@ -76,12 +76,11 @@ func (p *Phone) dialTwilio(ctx context.Context) (line, error) {
 	}
 	where := doc.Connect.Stream.URL
 	header := http.Header{"X-Twilio-Signature": {p.sign(where, nil)}}
-	reach := where
 	if p.Bare {
-		reach = "ws" + strings.TrimPrefix(where, "wss")
+		header.Set("X-Forwarded-Proto", "https")
 	}
 	d := websocket.Dialer{NetDialContext: p.dialer()}
-	ws, resp, err := d.DialContext(ctx, reach, header)
+	ws, resp, err := d.DialContext(ctx, p.reach(where), header)
 	if err != nil {
 		return nil, refused(resp, fmt.Errorf("the stream %s: %w", where, err))
 	}
@@ -96,12 +95,15 @@ func (p *Phone) webhook(ctx context.Context, s *stream) (twiml, error) {
 		"AccountSid": {s.account}, "CallSid": {s.call}, "From": {p.From}, "To": {p.To}, "Caller": {p.From}, "Called": {p.To},
 		"CallStatus": {"ringing"}, "Direction": {"inbound"}, "ApiVersion": {"2010-04-01"},
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.Address, strings.NewReader(form.Encode()))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.reach(p.Address), strings.NewReader(form.Encode()))
 	if err != nil {
 		return doc, err
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded; charset=UTF-8")
 	req.Header.Set("X-Twilio-Signature", p.sign(p.Address, form))
+	if p.Bare {
+		req.Header.Set("X-Forwarded-Proto", "https")
+	}
 	client := http.Client{Transport: &http.Transport{DialContext: p.dialer(), DisableKeepAlives: true}}
 	resp, err := client.Do(req)
 	if err != nil {
@@ -116,6 +118,14 @@ func (p *Phone) webhook(ctx context.Context, s *stream) (twiml, error) {
 		return doc, err
 	}
 	return readTwiML(resp.Header.Get("Content-Type"), body)
+}
+
+// reach returns where an address is connected to.
+func (p *Phone) reach(address string) string {
+	if scheme, rest, ok := strings.Cut(address, "://"); ok && p.Bare {
+		return strings.TrimSuffix(scheme, "s") + "://" + rest
+	}
+	return address
 }
 
 // readTwiML reads what a webhook answers.

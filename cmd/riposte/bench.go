@@ -22,6 +22,7 @@ type benchCmd struct {
 	Calls    benchCallsCmd    `cmd:"" help:"Hold many conversations at once, more than there is room for if you like, and measure what becomes of them."`
 	Chat     benchChatCmd     `cmd:"" help:"Ask the model in this process and over /v1/chat/completions, in turn, and measure what that adds to the first token."`
 	Cycles   benchCyclesCmd   `cmd:"" help:"Set up calls and end them, a thousand times, and look for what the service keeps of them: memory, goroutines, sockets, file handles."`
+	Pacing   benchPacingCmd   `cmd:"" help:"Listen to an answer without end by a telephone wire, and measure when its frames come."`
 	Traces   benchTracesCmd   `cmd:"" help:"Keep many turns, and measure how soon they are listed, found and counted, and what keeping them costs."`
 	Turns    benchTurnsCmd    `cmd:"" help:"Hold a conversation with recorded speech and measure every turn at the caller."`
 

@@ -30,6 +30,7 @@ type benchBargeInCmd struct {
 	Times    int           `default:"20" help:"Answers of each part."`
 	Parts    []string      `placeholder:"PART" help:"Measure these parts alone: interruptions, coughs, echo (the answer comes back, the caller is silent), over_echo (the caller speaks over it)."`
 	URL      string        `name:"url" placeholder:"URL" help:"Service to measure; without it, one is started for this measurement alone. Of another one, what was heard can only be read back by a recogniser."`
+	Wire     string        `default:"ws" enum:"ws,twilio,audiosocket,chanws" help:"How to call: ws (WebSocket), or by a telephone wire: twilio (Media Streams), audiosocket or chanws (Asterisk's chan_websocket). By those interruptions alone are measured, of a service that is started for it."`
 	Plain    bool          `help:"The caller cannot pause its playing: it plays what it has until the service says that it was interrupted."`
 	Language string        `default:"en" help:"Language of the clips to say."`
 	Seed     uint64        `default:"1" help:"Clips, moments, coughs and rooms."`
@@ -38,7 +39,8 @@ type benchBargeInCmd struct {
 	Keep     string        `placeholder:"DIR" help:"Write what was sent and played in each call into this folder."`
 	JSON     bool          `name:"json" help:"Print one JSON object instead of a table."`
 
-	settings // Of the service that is started.
+	Far      phoneFlags `embed:"" prefix:"far-"`
+	settings            // Of the service that is started.
 }
 
 // Validate reports what cannot be measured. kong calls it.
@@ -51,7 +53,10 @@ func (c *benchBargeInCmd) Validate() error {
 			return fmt.Errorf("--parts: there is no part %q: there are %v", p, bench.Parts)
 		}
 	}
-	return c.settings.Validate()
+	if slices.Contains(phoneWires, c.Wire) && (c.URL != "" || c.Plain || c.Keep != "" || len(c.Parts) > 0) {
+		return fmt.Errorf("--wire %s is for a service that is started for it, and for interruptions alone: leave out --url, --plain, --keep and --parts", c.Wire)
+	}
+	return errors.Join(c.Far.validate(c.Wire, ""), c.settings.Validate())
 }
 
 // Run measures and prints.
@@ -64,6 +69,9 @@ func (c *benchBargeInCmd) Run(ctx context.Context, k *kong.Context) error {
 		if err := os.MkdirAll(c.Keep, 0o755); err != nil {
 			return err
 		}
+	}
+	if slices.Contains(phoneWires, c.Wire) {
+		return c.overPhone(ctx, k, bench.Spoken(clips, c.Language))
 	}
 	find := c.voiceFinder()
 	defer find.close()

@@ -27,15 +27,16 @@ type benchCallsCmd struct {
 	Ramp     time.Duration `default:"10s" help:"From the first caller's coming to the last one's."`
 	Patience time.Duration `default:"0" help:"How long a caller who is refused goes on trying, each time after as long as the service says; 0 is not at all."`
 	URL      string        `name:"url" placeholder:"URL" help:"Service to measure, of any kind that speaks the protocol; without it, one is started for this measurement alone, in a process of its own."`
-	Wire     string        `default:"ws" enum:"ws,websocket,webrtc" help:"How to call: websocket (or ws) or webrtc."`
+	Wire     string        `default:"ws" enum:"ws,websocket,webrtc,twilio,audiosocket,chanws" help:"How to call: websocket (or ws), webrtc, or by a telephone wire: twilio (Media Streams), audiosocket or chanws (Asterisk's chan_websocket), by which no turn reports come."`
 	Engines  string        `default:"real" enum:"real,stub" help:"What hears, answers and speaks: real engines, or stubs that take set times, so that the service itself is measured. A service with stubs has talk-silence=400ms, talk-guesses=0, vad-turn= and calls-load=1, unless they are set."`
 	Language string        `default:"en" help:"Language of the clips to say."`
 	Seed     uint64        `default:"1" help:"Order of the clips."`
 	Wait     time.Duration `default:"30s" help:"How long the service may be silent while it owes an answer."`
 	JSON     bool          `name:"json" help:"Print one JSON object instead of a table."`
 
-	Stub     stubFlags `embed:"" prefix:"stub-"`
-	settings           // Of the service that is started.
+	Stub     stubFlags  `embed:"" prefix:"stub-"`
+	Far      phoneFlags `embed:"" prefix:"far-"`
+	settings            // Of the service that is started.
 }
 
 // Validate reports what cannot be measured. kong calls it.
@@ -53,7 +54,7 @@ func (c *benchCallsCmd) Validate() error {
 	if c.URL != "" && c.Engines == "stub" {
 		errs = append(errs, errors.New("stubs need a service of their own: leave --url out"))
 	}
-	return errors.Join(append(errs, c.Stub.validate(), c.settings.Validate())...)
+	return errors.Join(append(errs, c.Far.validate(c.Wire, c.URL), c.Stub.validate(), c.settings.Validate())...)
 }
 
 // Run measures and prints.
@@ -66,6 +67,9 @@ func (c *benchCallsCmd) Run(ctx context.Context, k *kong.Context) (err error) {
 		return err
 	}
 	if c.URL == "" {
+		if err := c.Far.suit(c.Wire, &c.settings); err != nil {
+			return err
+		}
 		service, stop, err := c.serve(ctx, k, &b)
 		if err != nil {
 			return err
@@ -77,6 +81,9 @@ func (c *benchCallsCmd) Run(ctx context.Context, k *kong.Context) (err error) {
 		}
 	} else if b.Usage, err = bench.UsageAt(b.Caller.URL); err != nil {
 		return err
+	}
+	if slices.Contains(phoneWires, c.Wire) {
+		b.Telephone = &bench.Telephone{Phone: c.Far.phone(c.Wire, &c.settings, b.Caller.URL, c.Seed, c.Wait), Silence: c.Talk.Silence}
 	}
 	if _, err := b.Usage(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "what the service uses is not known:", err)
@@ -168,6 +175,9 @@ func (c *benchCallsCmd) showStubs(out io.Writer, r bench.CallsResult) error {
 	fmt.Fprintf(out, "callers: %.2f of %s; %s\n", r.CallerCPU, cores(r.CallerOf), starved)
 	for why, times := range failures(r.Failures) {
 		fmt.Fprintf(out, "%d times: %s\n", times, why)
+	}
+	for _, f := range r.Faults {
+		fmt.Fprintf(out, "against the wire's protocol: %s\n", f)
 	}
 	_, err := fmt.Fprintf(out, "%v\n", r.Machine)
 	return err

@@ -35,6 +35,7 @@ type stubFlags struct {
 	Token time.Duration `default:"15ms" help:"With stubs: what it takes for each token after that."`
 	TTS   time.Duration `default:"50ms" help:"With stubs: what the voice takes to its first sound."`
 	Pace  float64       `default:"0.2" help:"With stubs: what the voice takes for each second of sound after that, in seconds."`
+	Words int           `default:"0" help:"With stubs: words of each answer; 0 is the usual 25."`
 
 	Cores   int    `default:"-1" help:"With stubs: so many cores are the service's alone, and the callers have the others; 0 shares them all. -1 is 1, or 0 where there is but one."`
 	Profile string `placeholder:"FILE" help:"With stubs: write a profile of what the service did with its cores, for go tool pprof."`
@@ -42,7 +43,7 @@ type stubFlags struct {
 
 // delays returns the times.
 func (f *stubFlags) delays() stub.Delays {
-	return stub.Delays{STT: f.STT, LLM: f.LLM, Token: f.Token, TTS: f.TTS, Pace: f.Pace}
+	return stub.Delays{STT: f.STT, LLM: f.LLM, Token: f.Token, TTS: f.TTS, Pace: f.Pace, Words: f.Words}
 }
 
 // validate reports what cannot be.
@@ -57,7 +58,7 @@ func (f *stubFlags) validate() error {
 func (f *stubFlags) args() []string {
 	return []string{
 		"--stub-stt", f.STT.String(), "--stub-llm", f.LLM.String(), "--stub-token", f.Token.String(), "--stub-tts", f.TTS.String(),
-		"--stub-pace", strconv.FormatFloat(f.Pace, 'g', -1, 64), "--stub-profile", f.Profile,
+		"--stub-pace", strconv.FormatFloat(f.Pace, 'g', -1, 64), "--stub-profile", f.Profile, "--stub-words", strconv.Itoa(f.Words),
 	}
 }
 
@@ -77,6 +78,10 @@ func (f *stubFlags) suit(s *settings, calls int, k *kong.Context) {
 	}
 	if !set("talk-silence") {
 		s.Talk.Silence = stubSilence
+	}
+	if f.Words > 0 && !set("llm-max-tokens") {
+		s.LLM.MaxTokens = f.Words + 1
+		s.LLM.Context = max(s.LLM.Context, 2*s.LLM.MaxTokens)
 	}
 	if !set("talk-guesses") { // else answers were begun in the silence, and nobody could tell what the service adds behind it
 		s.Talk.Guesses = 0

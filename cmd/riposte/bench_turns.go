@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -25,12 +26,14 @@ type benchTurnsCmd struct {
 	Slack    time.Duration `default:"300ms" help:"How much longer than a script says its words, answers and sounds may take; a third of it for what only takes ears."`
 	Turns    int           `placeholder:"N" help:"Turns to take; without it, or with 0, each clip once."`
 	URL      string        `name:"url" placeholder:"URL" help:"Service to measure; without it, one is started for this measurement alone."`
-	Wire     string        `default:"ws" enum:"ws,webrtc" help:"How to call: ws (WebSocket) or webrtc."`
+	Wire     string        `default:"ws" enum:"ws,webrtc,twilio,audiosocket,chanws" help:"How to call: ws (WebSocket), webrtc, or by a telephone wire: twilio (Media Streams), audiosocket or chanws (Asterisk's chan_websocket)."`
+	Beside   bool          `default:"true" negatable:"" help:"With a telephone wire: say each clip over WebSocket as well, in turn with that, so that both can be compared."`
 	Language string        `default:"en" help:"Language of the clips to say."`
 	Seed     uint64        `default:"1" help:"Order of the clips."`
 	Wait     time.Duration `default:"30s" help:"How long the service may be silent while it owes an answer."`
 	JSON     bool          `name:"json" help:"Print one JSON object instead of a table."`
 
+	Far          phoneFlags `embed:"" prefix:"far-"`
 	networkFlags `embed:""` // In which the conversation is held a second time.
 
 	settings // Of the service that is started.
@@ -44,7 +47,7 @@ func (c *benchTurnsCmd) Run(ctx context.Context, k *kong.Context) error {
 	if c.Corpus == "" || c.Turns < 0 {
 		return errors.New("say with --corpus where the clips are, or with --script what to act; --turns may not be negative")
 	}
-	if err := c.check(c.Wire); err != nil {
+	if err := errors.Join(c.check(c.Wire), c.Far.validate(c.Wire, c.URL)); err != nil {
 		return err
 	}
 	clips, err := bench.ReadCorpus(c.Corpus)
@@ -55,16 +58,29 @@ func (c *benchTurnsCmd) Run(ctx context.Context, k *kong.Context) error {
 	if c.Turns == 0 {
 		c.Turns = len(clips)
 	}
-	url := c.URL
-	if url == "" {
+	b := bench.Turns{
+		Caller: caller.Caller{URL: c.URL, Wire: caller.Wire(c.Wire), Wait: c.Wait}, Clips: clips, Turns: c.Turns, Seed: c.Seed, Each: c.progress,
+	}
+	telephone := slices.Contains(phoneWires, c.Wire)
+	if telephone {
+		b.Caller.Wire, b.Beside = caller.WebSocket, c.Beside
+	}
+	switch {
+	case c.URL != "" && telephone:
+		b.Telephone = &bench.Telephone{Phone: c.Far.phone(c.Wire, &c.settings, c.URL, c.Seed, c.Wait)}
+	case c.URL != "":
+	case telephone:
 		var stop func() error
-		if url, stop, err = standalone(ctx, &c.settings, c.logger()); err != nil {
+		if b.Caller.URL, b.Telephone, stop, err = newService(&c.settings, c.logger()).witnessed(ctx, &c.Far, c.Wire, c.Seed, c.Wait); err != nil {
 			return err
 		}
 		defer stop()
-	}
-	b := bench.Turns{
-		Caller: caller.Caller{URL: url, Wire: caller.Wire(c.Wire), Wait: c.Wait}, Clips: clips, Turns: c.Turns, Seed: c.Seed, Each: c.progress,
+	default:
+		var stop func() error
+		if b.Caller.URL, stop, err = standalone(ctx, &c.settings, c.logger()); err != nil {
+			return err
+		}
+		defer stop()
 	}
 	if n, bad := c.network(c.Seed); bad {
 		return c.compare(ctx, k.Stdout, bench.Networks{Turns: b, Network: n, Began: func(kind bench.NetworkKind) { fmt.Fprintf(os.Stderr, "%s network\n", kind) }})
@@ -128,6 +144,13 @@ func showTurns(out io.Writer, r bench.TurnsResult) error {
 	fmt.Fprintln(out)
 	for _, f := range r.Failures {
 		fmt.Fprintf(out, "turn %d failed, %s: %s\n", f.Turn, filepath.Base(f.Clip), f.Why)
+	}
+	if b := r.Beside; b != nil {
+		fmt.Fprintf(out, "the same clips over WebSocket, in turn with these: gap p50 %.0f ms, p95 %.0f, p99 %.0f; %d failed; the telephone wire takes %.0f ms more at the median\n",
+			b.Gap.P50, b.Gap.P95, b.Gap.P99, b.Failed, b.Difference)
+	}
+	for _, f := range r.Faults {
+		fmt.Fprintf(out, "against the wire's protocol: %s\n", f)
 	}
 	_, err := fmt.Fprintf(out, "%v\n", r.Machine)
 	return err

@@ -9,7 +9,6 @@ import (
 
 	"riposte/budget/trace"
 	"riposte/budget/trace/hook"
-	"riposte/budget/trace/metrics"
 	"riposte/budget/trace/store"
 	"riposte/llm"
 	"riposte/transport"
@@ -117,7 +116,7 @@ func (r *record) TurnChanged(t trace.Turn) {
 		switch sink := sink.(type) {
 		case *store.Recorder:
 			sink.TurnEnded(t)
-		case *metrics.Metrics:
+		case interface{ TurnChanged(trace.Turn) }:
 			sink.TurnChanged(t)
 		}
 	}
