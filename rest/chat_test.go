@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"riposte/llm"
+	"riposte/remote"
 )
 
 const chats = "/v1/chat/completions"
@@ -265,11 +266,17 @@ func TestChatFails(t *testing.T) {
 		{fmt.Errorf("%w: 5000 tokens", llm.ErrTooLong), 400, "context_length_exceeded", "messages"},
 		{fmt.Errorf("%w: no", llm.ErrFormat), 400, "invalid_value", "response_format"},
 		{errors.New("broken"), 500, "internal_error", ""},
+		{fmt.Errorf("asking: %w", remote.ErrUnreachable), 503, "engine_unreachable", ""},
+		{remote.ErrResting, 503, "engine_unreachable", ""},
+		{&remote.Refused{Status: 429, Retry: time.Minute}, 503, "engine_busy", ""},
+		{&remote.Refused{Status: 401}, 502, "engine_failed", ""},
+		{remote.ErrCut, 502, "engine_failed", ""},
+		{remote.ErrLate, 504, "engine_timeout", ""},
 	} {
 		for _, body := range []string{"", `"stream":true`} {
 			w := ask(t, server(Engines{LLM: &brain{fail: test.err}}), "POST", chats, chatBody(body))
 			refused(t, w, test.status, test.code, test.param)
-			if (w.Header().Get("Retry-After") != "") != (test.status == 429) {
+			if (w.Header().Get("Retry-After") != "") != (test.status == 429 || test.status == 503) {
 				t.Errorf("%v: headers %v", test.err, w.Header())
 			}
 		}

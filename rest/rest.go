@@ -191,7 +191,7 @@ func (s *Server) fail(x *exchange, err error) {
 	if _, told := errors.AsType[*Problem](err); !told && x.r.Context().Err() != nil { // which also ends when a request takes too long to come
 		p = errLeft
 	}
-	if p.Status == http.StatusInternalServerError {
+	if p.Status >= http.StatusInternalServerError && p != errLeft {
 		s.Log.Error("a request failed", "path", x.r.URL.Path, "err", err)
 	}
 	switch {
@@ -218,6 +218,9 @@ func problemOf(err error) *Problem {
 			Message: "The messages are too long for the model: " + err.Error() + ". Shorten them, or leave out old ones."}
 	case errors.Is(err, llm.ErrFormat):
 		return &Problem{Status: http.StatusBadRequest, Code: "invalid_value", Message: "The model cannot be held to what is asked for: " + err.Error() + "."}
+	}
+	if p := elsewhere(err); p != nil {
+		return p
 	}
 	return &Problem{Status: http.StatusInternalServerError, Code: "internal_error", Message: "The service failed to answer: " + err.Error() + "."}
 }
