@@ -23,10 +23,13 @@ type far struct {
 	buffers     time.Duration // How long sound waits before it is played, where none is before it.
 	format      Format
 	slow        *rand.Rand // It takes what comes up to 4 ms late; nil at once.
+	jitter      *rand.Rand // What is on its way takes up to 60 ms longer; nil does not.
 
 	events chan Event
 	over   chan struct{}
 	ways   [2]chan func() // What is on the way there, and back, in its order.
+
+	drawing sync.Mutex
 
 	mu     sync.Mutex
 	sent   []time.Time // When frames came to be sent.
@@ -102,9 +105,19 @@ func (f *far) empty() time.Time {
 	return time.Time{}
 }
 
+// arrives returns when what is sent now arrives.
+func (f *far) arrives(way time.Duration) time.Time {
+	if f.jitter != nil {
+		f.drawing.Lock()
+		defer f.drawing.Unlock()
+		way += time.Duration(f.jitter.IntN(60_000)) * time.Microsecond
+	}
+	return time.Now().Add(way)
+}
+
 // comes does something when word of it has come to the far side.
 func (f *far) comes(do func()) {
-	at := time.Now().Add(f.there)
+	at := f.arrives(f.there)
 	f.ways[0] <- func() {
 		time.Sleep(time.Until(at))
 		f.mu.Lock()
@@ -186,7 +199,7 @@ func (f *far) note(what string) {
 
 // tells has the far side say something, as it comes here.
 func (f *far) tells(e Event) {
-	at := time.Now().Add(f.back)
+	at := f.arrives(f.back)
 	f.ways[1] <- func() {
 		time.Sleep(time.Until(at))
 		f.events <- e

@@ -37,6 +37,28 @@ func TestHeardWhenCut(t *testing.T) {
 	t.Logf("%d answers were cut; what was heard is at most %v off", tried, most)
 }
 
+// A network whose delays vary costs no more than they do.
+func TestHeardWhenCutWithJitter(t *testing.T) {
+	var most, sum time.Duration
+	const tried = 100
+	for seed := range uint64(tried) {
+		cut := interruption{
+			buffers: time.Duration(seed%5) * 100 * ms, way: [2]time.Duration{50 * ms, 80 * ms}, after: time.Duration(900+seed*53) * ms, jitter: true, seed: seed,
+		}
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				said, heard := cut.run(t)
+				off := max(said-heard, heard-said)
+				most, sum = max(most, off), sum+off
+				if off > 100*ms {
+					t.Errorf("%+v: %v is said to be heard, and was %v", cut, said, heard)
+				}
+			})
+		})
+	}
+	t.Logf("%d answers were cut; what was heard is %v off on average, at most %v", tried, sum/tried, most)
+}
+
 // interruption is how an answer is cut off.
 type interruption struct {
 	buffers time.Duration    // For so long the far side keeps sound.
@@ -44,6 +66,7 @@ type interruption struct {
 	after   time.Duration    // So long after its beginning it is cut,
 	held    time.Duration    // and held before that.
 	first   bool             // Nothing was said before it.
+	jitter  bool             // The ways take up to 60 ms longer.
 	seed    uint64
 }
 
@@ -52,6 +75,9 @@ func (i interruption) run(t *testing.T) (said, heard time.Duration) {
 	f := newFar(mulaw)
 	f.buffers, f.there, f.back = i.buffers, i.way[0], i.way[1]
 	r := rand.New(rand.NewPCG(i.seed, 1))
+	if i.jitter {
+		f.jitter = rand.New(rand.NewPCG(i.seed, 2))
+	}
 	clauses := func() (all []time.Duration) {
 		for range 8 {
 			all = append(all, time.Duration(300+r.IntN(2000))*ms)

@@ -220,7 +220,8 @@ func (c *call) settle(cut *cutting, now time.Time) {
 	c.marks.lag.trips.add(now.Sub(cut.at))
 	var least time.Duration
 	for i, k := range cut.back {
-		if now.Sub(cut.times[i]) > together {
+		// Nobody comes to a mark before it is due, however unevenly marks come back.
+		if now.Sub(cut.times[i]) > together && !k.due.Add(c.marks.lag.late()).After(cut.at.Add(together)) {
 			c.came(k, cut.times[i])
 			least = k.at
 		}
