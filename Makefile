@@ -65,10 +65,12 @@ test-gpu: ## Set up and test the language model on a GPU: a Vulkan one in softwa
 
 test-clients: export RIPOSTE_TEST_MODELS = required
 test-clients: export RIPOSTE_TEST_CLIENTS = required
+test-clients: export RIPOSTE_TEST_LLAMA_SERVER = required
 test-clients: export OMP_WAIT_POLICY = passive
 test-clients: clients conformance-check ## Set up and have other people's clients use the service: OpenAI's for Python and Node, its agents SDK, also in a browser, LiveKit's plugin, Twilio's library, and an Asterisk. Needs npm.
 	$(CGO) $(GO) test $(RACE) -count 1 -timeout 10m -run '^(TestAgentsSDK|TestClients)$$' ./cmd/riposte
 	$(GO) test $(RACE) -count 1 -timeout 5m -run '^TestExchange$$' ./transport/asterisk
+	$(CGO) $(GO) test $(RACE) -count 1 -timeout 5m -run '^TestLlamaServer$$' ./llm/remote
 
 # Those for Python lie in a folder of their own, which pip fills only when what is wanted changes; those for Node npm looks after.
 SITE = build/clients/python/site
@@ -78,7 +80,7 @@ PBX = build/clients/asterisk
 
 clients: $(SITE)/.made $(PBX)/.made
 	@command -v npm >/dev/null || { echo "npm is missing (Debian: apt-get install --no-install-recommends npm)"; exit 1; }
-	@$(GO) run ./native/setup -gpu=$(GPU) -models=test
+	@$(GO) run ./native/setup -gpu=$(GPU) -models=test -server
 	for c in agents node; do mkdir -p build/clients/$$c && cp clients/$$c/*.js* build/clients/$$c/ && \
 		(cd build/clients/$$c && npm ci --cache "$(NPM_CACHE)" --ignore-scripts --no-audit --no-fund --loglevel=error) || exit 1; done
 

@@ -47,11 +47,11 @@ func (s *Store) find(l library, compiler string) (string, error) {
 	}
 	switch {
 	case damaged != nil:
-		return "", fmt.Errorf("%s.cpp: %w", l.name, damaged)
+		return "", fmt.Errorf("%s: %w", l.title(), damaged)
 	case elsewhere > 0:
-		return "", fmt.Errorf("%s.cpp: %w for this CPU and these flags (there are %d others)", l.name, ErrMissing, elsewhere)
+		return "", fmt.Errorf("%s: %w for this CPU and these flags (there are %d others)", l.title(), ErrMissing, elsewhere)
 	}
-	return "", fmt.Errorf("%s.cpp: %w", l.name, ErrMissing)
+	return "", fmt.Errorf("%s: %w", l.title(), ErrMissing)
 }
 
 // build builds l where it is not there yet.
@@ -70,12 +70,12 @@ func (s *Store) build(ctx context.Context, l library, progress Progress) error {
 	want.Compiler = compiler
 	for _, tool := range []string{"cmake", "ninja"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			return fmt.Errorf("building %s.cpp: %w: %s (Debian: apt-get install cmake ninja-build)", l.name, ErrTool, tool)
+			return fmt.Errorf("building %s: %w: %s (Debian: apt-get install cmake ninja-build)", l.title(), ErrTool, tool)
 		}
 	}
 	if l.gpu == CUDA {
 		if _, err := FindNVCC(); err != nil { // Before anything is fetched.
-			return fmt.Errorf("building %s.cpp: %w", l.name, err)
+			return fmt.Errorf("building %s: %w", l.title(), err)
 		}
 	}
 	archive, err := s.download(ctx, l.source, progress)
@@ -85,7 +85,7 @@ func (s *Store) build(ctx context.Context, l library, progress Progress) error {
 	final := filepath.Join(s.dir, "native", l.name+"-"+l.version+"-"+want.key())
 	err = place(final, func(dir string) error { return s.compile(ctx, l, want, archive, dir, progress) })
 	if err != nil {
-		return fmt.Errorf("building %s.cpp: %w", l.name, err)
+		return fmt.Errorf("building %s: %w", l.title(), err)
 	}
 	return nil
 }
@@ -93,7 +93,7 @@ func (s *Store) build(ctx context.Context, l library, progress Progress) error {
 // compile fills dir with the finished build.
 func (s *Store) compile(ctx context.Context, l library, want build, archive, dir string, progress Progress) error {
 	src, obj := filepath.Join(dir, "src"), filepath.Join(dir, "build")
-	if err := runStep(progress, "unpacking "+l.name+".cpp", Bytes, func(step Step) error {
+	if err := runStep(progress, "unpacking "+l.title(), Bytes, func(step Step) error {
 		return untar(ctx, archive, l.root, src, func(n int64) { step.Set(n, l.source.Size) })
 	}); err != nil {
 		return err
@@ -103,7 +103,7 @@ func (s *Store) compile(ctx context.Context, l library, want build, archive, dir
 			return err
 		}
 	}
-	if err := runStep(progress, "configuring "+l.name+".cpp", Pieces, func(step Step) error {
+	if err := runStep(progress, "configuring "+l.title(), Pieces, func(step Step) error {
 		cmd := exec.CommandContext(ctx, "cmake", append([]string{"-G", "Ninja", "-S", src, "-B", obj}, l.flags...)...)
 		if l.gpu == CUDA {
 			var err error
@@ -119,7 +119,7 @@ func (s *Store) compile(ctx context.Context, l library, want build, archive, dir
 	}); err != nil {
 		return explainCUDA(err)
 	}
-	if err := runStep(progress, "building "+l.name+".cpp", Pieces, func(step Step) error {
+	if err := runStep(progress, "building "+l.title(), Pieces, func(step Step) error {
 		// ninja itself, not through cmake: when it dies, all that outlives it is the one compilation per core under way.
 		cmd := exec.CommandContext(ctx, "ninja", "-C", obj, "-j", strconv.Itoa(runtime.NumCPU()), l.target)
 		cmd.Env = append(os.Environ(), "NINJA_STATUS=[%f/%t] ")
@@ -145,8 +145,14 @@ func (s *Store) compile(ctx context.Context, l library, want build, archive, dir
 	return writeManifest(dir, manifest{Files: files, Build: &want})
 }
 
-// collect moves the headers, libraries and the licence of a build into dir.
+// collect moves the headers and libraries of a build, or its program, and the licence into dir.
 func (l library) collect(src, obj, dir string) error {
+	if l.program != "" {
+		if err := os.Rename(filepath.Join(obj, "bin", l.program), filepath.Join(dir, l.program)); err != nil {
+			return err
+		}
+		return os.Rename(filepath.Join(src, "LICENSE"), filepath.Join(dir, "LICENSE"))
+	}
 	include, lib := filepath.Join(dir, "include"), filepath.Join(dir, "lib")
 	if err := errors.Join(os.Mkdir(include, 0o755), os.Mkdir(lib, 0o755)); err != nil {
 		return err

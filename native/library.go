@@ -18,8 +18,17 @@ type library struct {
 	gpu     GPU      // What it is built for, besides the CPU.
 	target  string   // What ninja is to build.
 	headers []string // Folders of src whose *.h files are wanted.
-	lib     string   // Suffixes of the libraries that are wanted, as a glob.
+	lib     string   // Suffixes of the libraries that are wanted, as a glob; empty for none.
+	program string   // The program that is wanted; empty for none.
 	patches []patch
+}
+
+// title is what people call l.
+func (l library) title() string {
+	if l.program != "" {
+		return l.name
+	}
+	return l.name + ".cpp"
 }
 
 // noAMX turns the tile instructions off. ggml takes their presence for leave to use them for quantised matrices, and
@@ -85,6 +94,24 @@ func llamaLibrary(gpu GPU) library {
 		l.patches = append(l.patches, vulkanPatch())
 	}
 	return l
+}
+
+// llamaServer is llama.cpp's own server, which tests ask as a service on another machine. It is one program, with all that it needs inside.
+func llamaServer() library {
+	return library{
+		name: "llama-server", version: "0.3.36", source: llamaSource, root: "llama_cpp_python-0.3.36/vendor/llama.cpp",
+		flags: append(commonFlags(),
+			"-DBUILD_SHARED_LIBS=OFF",
+			"-DLLAMA_BUILD_TESTS=OFF",
+			"-DLLAMA_BUILD_EXAMPLES=OFF",
+			"-DLLAMA_BUILD_TOOLS=ON",
+			"-DLLAMA_BUILD_SERVER=ON",
+			"-DLLAMA_BUILD_APP=OFF",
+			"-DLLAMA_BUILD_UI=OFF",
+			"-DLLAMA_OPENSSL=OFF",
+		),
+		target: "llama-server", program: "llama-server",
+	}
 }
 
 // wanted is the build of l that this machine runs, without the compiler.

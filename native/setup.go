@@ -12,6 +12,7 @@ import (
 type Plan struct {
 	Libraries bool // whisper.cpp, llama.cpp and ONNX Runtime.
 	GPU       GPU  // What llama.cpp is built for.
+	Server    bool // llama.cpp's own server, for the tests of remote engines.
 	Models    []string
 }
 
@@ -71,20 +72,34 @@ func (s *Store) ready(ctx context.Context, p Plan) (bool, error) {
 			return false, nil
 		}
 	}
-	if !p.Libraries {
+	builds := p.builds()
+	if len(builds) == 0 {
 		return true, nil
 	}
 	compiler, err := compilerVersion(ctx)
 	if err != nil {
 		return false, err
 	}
-	for _, l := range []library{whisperLibrary(), llamaLibrary(p.GPU)} {
+	for _, l := range builds {
 		if _, err := s.find(l, compiler); err != nil {
 			return false, nil
 		}
 	}
-	_, err = s.ONNXRuntime()
+	if p.Libraries {
+		_, err = s.ONNXRuntime()
+	}
 	return err == nil, nil
+}
+
+// builds returns what p has built.
+func (p Plan) builds() (all []library) {
+	if p.Libraries {
+		all = append(all, whisperLibrary(), llamaLibrary(p.GPU))
+	}
+	if p.Server {
+		all = append(all, llamaServer())
+	}
+	return all
 }
 
 // provide makes what is missing. The caller holds the lock.
@@ -97,14 +112,12 @@ func (s *Store) provide(ctx context.Context, p Plan, progress Progress) error {
 	if err := s.checkSpace(p); err != nil {
 		return err
 	}
+	for _, l := range p.builds() { // what others wait for longest, and what can fail for want of a tool, comes first
+		if err := s.build(ctx, l, progress); err != nil {
+			return err
+		}
+	}
 	if p.Libraries {
-		// What others wait for longest, and what can fail for want of a tool, comes first.
-		if err := s.build(ctx, whisperLibrary(), progress); err != nil {
-			return err
-		}
-		if err := s.build(ctx, llamaLibrary(p.GPU), progress); err != nil {
-			return err
-		}
 		if err := s.unpackONNX(ctx, progress); err != nil {
 			return err
 		}

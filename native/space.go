@@ -34,13 +34,11 @@ func (s *Store) checkSpace(p Plan) error {
 			}
 		}
 	}
-	if p.Libraries {
-		for _, l := range []library{whisperLibrary(), llamaLibrary(p.GPU)} {
-			if _, err := s.find(l, ""); err != nil {
-				need += buildRoom + l.source.Size
-				if l.gpu == CUDA || l.gpu == Vulkan {
-					need += gpuRoom
-				}
+	for _, l := range p.builds() {
+		if _, err := s.find(l, ""); err != nil {
+			need += buildRoom + l.source.Size
+			if l.gpu == CUDA || l.gpu == Vulkan {
+				need += gpuRoom
 			}
 		}
 	}

@@ -137,6 +137,15 @@ func (s *Store) LlamaDir(gpu GPU) (string, error) {
 	return filepath.Join(dir, "lib"), nil
 }
 
+// LlamaServer returns the path of llama.cpp's own server.
+func (s *Store) LlamaServer() (string, error) {
+	dir, err := s.find(llamaServer(), "")
+	if err != nil {
+		return "", fmt.Errorf("%w (make test-clients provides it)", err)
+	}
+	return filepath.Join(dir, llamaServer().program), nil
+}
+
 // ONNXRuntime returns the path of ONNX Runtime's shared library.
 func (s *Store) ONNXRuntime() (string, error) {
 	dir := s.onnxDir()

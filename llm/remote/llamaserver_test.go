@@ -16,16 +16,10 @@ import (
 	"riposte/remote"
 )
 
-// llamaServer is the environment variable that names a llama-server, which set-up does not build: it takes some minutes.
-const llamaServer = "RIPOSTE_TEST_LLAMA_SERVER"
-
 // serve starts a llama-server, and returns where it is. kill ends it in the middle of whatever it does.
 func serve(t *testing.T) (url string, kill func()) {
 	t.Helper()
-	path := os.Getenv(llamaServer)
-	if path == "" {
-		t.Skipf("%s does not say where a llama-server is", llamaServer)
-	}
+	path := nativetest.LlamaServer(t)
 	model := nativetest.File(t, "smollm2-135m-instruct-q8_0")
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -52,6 +52,20 @@ func LlamaGPUDir(t testing.TB) string {
 	return dir
 }
 
+// Server is the environment variable that, set to "required", lets a test fail instead of being skipped when llama.cpp's own server is not there:
+// it takes some minutes to build, so make test does without it.
+const Server = "RIPOSTE_TEST_LLAMA_SERVER"
+
+// LlamaServer returns the path of llama.cpp's own server.
+func LlamaServer(t testing.TB) string {
+	t.Helper()
+	path, err := open(t).LlamaServer()
+	if err != nil && os.Getenv(Server) != "required" {
+		t.Skip(err)
+	}
+	return need(t, path, err)
+}
+
 // ONNXRuntime returns the path of ONNX Runtime's shared library.
 func ONNXRuntime(t testing.TB) string {
 	t.Helper()

@@ -30,6 +30,7 @@ func main() {
 func run(ctx context.Context) error {
 	gpuName := flag.String("gpu", "", "build llama.cpp for this accelerator: none, cuda or vulkan")
 	models := flag.String("models", "default", "which models to provide: none, default (for the service), test (for the tests) or gpu (for those on a GPU)")
+	server := flag.Bool("server", false, "build llama.cpp's own server as well, for the tests of remote engines")
 	link := flag.String("link", "build/native/whisper", "where to put the link to the whisper.cpp build, for the C compiler")
 	flag.Parse()
 	if flag.NArg() > 0 {
@@ -40,7 +41,7 @@ func run(ctx context.Context) error {
 		return err
 	}
 	debian := native.DebianPackages(gpu)
-	plan := native.Plan{Libraries: true, GPU: gpu}
+	plan := native.Plan{Libraries: true, GPU: gpu, Server: *server}
 	switch *models {
 	case "none":
 	case "default":
