@@ -32,8 +32,9 @@ type call struct {
 	counts   counts
 
 	in    chan transport.Inbound // What came, not received yet.
-	ear   ear                    // Of read alone,
-	tones *dtmf.Detector         // like this, which hears keys; nil where they are messages.
+	order order                  // Of read alone,
+	ear   ear                    // like this,
+	tones *dtmf.Detector         // and this, which hears keys; nil where they are messages.
 
 	news chan struct{} // Holds something when there is something new to send,
 	room chan struct{} // when there may be room for more sound,
@@ -133,7 +134,7 @@ func (c *call) read() error {
 		}
 		switch e := e.(type) {
 		case Media:
-			err = c.hears(e)
+			err = c.hearsAll(e)
 		case Key:
 			c.take(transport.Key{Digit: e.Digit})
 		case Marked:
@@ -147,7 +148,20 @@ func (c *call) read() error {
 	}
 }
 
-// hears takes the caller's sound.
+// hearsAll takes the caller's sound, in its order.
+func (c *call) hearsAll(m Media) error {
+	if !c.opening.Unordered {
+		return c.hears(m)
+	}
+	for _, next := range c.order.take(m) {
+		if err := c.hears(next); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hears takes the next of the caller's sound.
 func (c *call) hears(m Media) error {
 	c.counts.received.Add(1)
 	sound, fate, err := c.ear.take(m)

@@ -56,6 +56,8 @@ type Opening struct {
 	// Buffer is how much sound the far side keeps to be played: so much is sent ahead, against jitter. Where it is 0 the far side plays what
 	// comes as it comes, and each frame leaves just when it is due.
 	Buffer time.Duration
+	// Unordered says that the far side may send pieces of sound out of their order.
+	Unordered bool
 	// Steady says that the far side needs sound all the time, and not only while something is said.
 	Steady bool
 	// Toned says that the wire has no messages for keys that the caller presses: they are sounds.

@@ -138,7 +138,7 @@ func (s *Server) begin(socket *phone.Socket) (phone.Line, phone.Opening, error) 
 // opening is what a ticket says of a call.
 func (s *Server) opening(t phone.Ticket) phone.Opening {
 	coded := phone.Format{Encoding: phone.MuLaw, Rate: audioRate}
-	return phone.Opening{Wire: Wire, ID: t.ID, From: t.From, To: t.To, Route: t.Route, In: coded, Out: coded, Buffer: s.Buffer}
+	return phone.Opening{Wire: Wire, ID: t.ID, From: t.From, To: t.To, Route: t.Route, In: coded, Out: coded, Buffer: s.Buffer, Unordered: true}
 }
 
 func reply(w http.ResponseWriter, t texml) {
