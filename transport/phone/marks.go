@@ -185,7 +185,7 @@ func (c *call) cut() error {
 		cut.heard = c.pace.played(now.Add(-c.marks.lag.late()))
 	}
 	c.tellHeard(cut.passages, cut.heard)
-	c.answer = answer{response: c.answer.response, coded: c.answer.coded}
+	c.answer = answer{response: c.answer.response, gone: c.answer.response, coded: c.answer.coded}
 	c.pace.cut(now, c.clearer != nil)
 	c.marks.pending = nil
 	var after *mark

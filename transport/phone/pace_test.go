@@ -167,3 +167,36 @@ func TestCutAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// What is on its way of an answer that was cut off is not sent, and changes nothing of what was heard.
+func TestLateSound(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFar(mulaw)
+		var got []transport.Inbound
+		s := held(func(ctx context.Context, c transport.Call, set transport.Settings) (err error) {
+			p := &speaker{T: t, call: c, ctx: ctx, settings: set}
+			p.pacer.Lead = set.Lead
+			go func() {
+				stop := make(chan struct{})
+				time.AfterFunc(2*time.Second, func() { close(stop) })
+				p.say("a", stop, 5*time.Second)
+				for _, out := range []transport.Outbound{
+					transport.SpeechStarted{}, transport.Voice{Response: transport.Response{ID: "a", Item: "item_a"}, PCM: tone(FrameLength, 8000)},
+				} {
+					if err := c.Send(ctx, out); err != nil {
+						t.Error(err)
+					}
+				}
+				p.cancel("a")
+				time.Sleep(time.Second)
+				_ = c.(transport.Telephone).HangUp(ctx)
+			}()
+			got, err = listen(ctx, c)
+			return err
+		})
+		_ = s.Converse(t.Context(), clearing{marking{f}}, opened(mulaw, 300*ms, false))
+		if want := []transport.Inbound{transport.Truncate{Item: "item_a", Heard: 2 * time.Second}}; !slices.Equal(got, want) || f.heard(time.Time{}) != 2*time.Second {
+			t.Errorf("%+v, want %+v; %v were heard", got, want, f.heard(time.Time{}))
+		}
+	})
+}

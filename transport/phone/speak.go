@@ -12,6 +12,7 @@ import (
 // answer is what is being said.
 type answer struct {
 	response string
+	gone     string     // The answer that was cut: what is still on its way of it is not sent.
 	passages []*passage // Its items, and those of the answer before that the far side may still have sound of.
 	queued   *passage   // Whose sound was queued last,
 	sounding *passage   // and whose leaves.
@@ -124,6 +125,9 @@ func (c *call) voice(ctx context.Context, out transport.Voice) error {
 		}
 	}
 	a := &c.answer
+	if out.Response.ID == a.gone {
+		return nil
+	}
 	if a.queued == nil || a.queued.item != out.Response.Item {
 		a.queued = &passage{item: out.Response.Item}
 		a.passages = append(a.passages, a.queued)
