@@ -81,6 +81,13 @@ func (s *service) openPhones(held context.Context) (p *phones, shut func(), err 
 		routes: map[string]http.Handler{},
 	}
 	s.telemetry.phones.Store(p.Server)
+	go func() {
+		select {
+		case <-s.drain:
+			p.Drain()
+		case <-held.Done():
+		}
+	}()
 	s.openTwilio(p)
 	if err := errors.Join(s.openTelnyx(p), s.openVonage(p)); err != nil {
 		return nil, nil, err

@@ -250,6 +250,15 @@ func TestAnnounce(t *testing.T) {
 		if places.Load() != 2 {
 			t.Errorf("%d places after one was withdrawn", places.Load())
 		}
+		for _, id := range []string{"6", "7"} {
+			if err := s.Announce("test", id); err != nil {
+				t.Error(err)
+			}
+		}
+		s.Drain()
+		if places.Load() != 2 {
+			t.Errorf("%d places after the service went down", places.Load())
+		}
 		s.Choose = func(Opening) (transport.Settings, error) { return transport.Settings{}, errors.New("no such route") }
 		if err := call("5"); err == nil || places.Load() != 2 {
 			t.Errorf("no such route: %v, %d places", err, places.Load())

@@ -85,6 +85,19 @@ func (s *Server) Withdraw(wire, id string) {
 	}
 }
 
+// Drain gives back the places of all calls that were announced: the service goes down, and takes no more calls.
+func (s *Server) Drain() {
+	s.waiting.mu.Lock()
+	places := s.waiting.places
+	s.waiting.places = nil
+	s.waiting.mu.Unlock()
+	for _, p := range places {
+		if p.ends.Stop() {
+			p.release()
+		}
+	}
+}
+
 // forget gives a place back that was kept for too long.
 func (s *Server) forget(key announced, p *place) {
 	s.waiting.mu.Lock()
