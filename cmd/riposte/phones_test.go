@@ -34,6 +34,7 @@ func TestPhoneSettingsRefused(t *testing.T) {
 		{"twilio:\n  token: t\n  path: /twilio/media\n", "they must begin with / and differ"},
 		{"twilio:\n  buffer: 1ms\n", "twilio-buffer is 1ms: it must be 20ms to 2s"},
 		{"twilio:\n  after: bye\n", "twilio-after is \"bye\": it must be an address"},
+		{"vonage:\n  secert: s\n", "the nearest is \"vonage.secret\""},
 		{"twilio:\n  tokem: t\n", "the nearest is \"twilio.token\""},
 		{"phone:\n  public: voice.example.com\n", "phone-public is \"voice.example.com\": it must be like https://voice.example.com"},
 		{"phone:\n  noise: -10\n", "phone-noise is -10"},
