@@ -31,7 +31,7 @@ type Endpointer struct {
 	MinSpeech time.Duration // Speech shorter than this is a click or a cough, no beginning. It defaults to 64 ms, two frames.
 	Eager     time.Duration // Silence after which the turn may be over. It defaults to 160 ms, a long closure of a stop.
 	Silence   time.Duration // Silence after which the turn is over. It defaults to 500 ms.
-	Gate      float64       // Frames below this level in dBFS are no speech, whatever the VAD says. It defaults to -60.
+	Gate      float64       // Frames below this level in dBFS are no speech, whatever the VAD says. It defaults to DefaultGate.
 
 	position int64 // After the last frame.
 	voiced   bool  // Whether the last frame was.
@@ -47,6 +47,9 @@ type Endpointer struct {
 	loud    bool  // Whether any of the turn was loud enough for that. A faint talker's turn is not.
 	paused  int64 // The silence before the last Resumed.
 }
+
+// DefaultGate is the level, in dBFS, up to which a frame is no speech: the noise of a quiet line.
+const DefaultGate = -60
 
 // hysteresis is how far below Threshold speech that has begun may fall.
 const hysteresis = 0.15
@@ -116,7 +119,7 @@ func (e *Endpointer) hear(speech float32, frame PCM) {
 	if e.voiced {
 		threshold -= hysteresis
 	}
-	was, loud := e.voiced, frame.Level() > cmp.Or(e.Gate, -60)
+	was, loud := e.voiced, frame.Level() > cmp.Or(e.Gate, DefaultGate)
 	e.voiced = loud && speech >= threshold
 	switch {
 	case e.voiced:

@@ -41,7 +41,7 @@ type ear struct {
 
 func newEar(vad audio.VAD, keep time.Duration) *ear {
 	return &ear{
-		vad:   vad,
+		vad:   &audio.Sleeper{VAD: vad},
 		ends:  audio.Endpointer{Eager: audio.Eager},
 		tape:  audio.NewTape(audio.SpeechRate, keep),
 		clock: audio.NewClock(audio.SpeechRate),
