@@ -23,11 +23,12 @@ type call struct {
 	defaults transport.Settings      // Of its route.
 	end      context.CancelCauseFunc // Of the context in which the call is held.
 
-	in   chan Incoming       // What came, not read yet.
-	out  chan []byte         // What is to be sent. Closed when nobody sends any more.
-	room *semaphore.Weighted // The bytes that it may have, what is being sent included.
-	gone chan struct{}
-	idle *time.Timer // Runs out when nothing comes for too long.
+	in      chan Incoming       // What came, not read yet.
+	sounded []byte              // The last sound that came.
+	out     chan []byte         // What is to be sent. Closed when nobody sends any more.
+	room    *semaphore.Weighted // The bytes that it may have, what is being sent included.
+	gone    chan struct{}
+	idle    *time.Timer // Runs out when nothing comes for too long.
 
 	sides sides
 	beta  bool // The client is sent the events of the protocol's beta.

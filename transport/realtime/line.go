@@ -13,7 +13,8 @@ import (
 type Line interface {
 	// Name is what the wire is called in traces.
 	Name() string
-	// Receive waits for what comes next from the client. The error says why nothing more will: transport.ErrHungUp where the client is gone,
+	// Receive waits for what comes next from the client. An event's bytes are the line's own: they hold until Receive is called for the second time
+	// after it, since one is read while the one before it is being understood. The error says why nothing more will: transport.ErrHungUp where the client is gone,
 	// transport.ErrSlowReader where it no longer reads, or what it did that ends the call.
 	Receive() (Incoming, error)
 	// Send sends one event. For a client that does not take it it waits up to its own limit: then the error is transport.ErrSlowReader.

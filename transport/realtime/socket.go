@@ -1,6 +1,7 @@
 package realtime
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,11 +16,12 @@ import (
 
 // socket is a Line: one client's WebSocket.
 type socket struct {
-	ws     *websocket.Conn
-	limits Limits
-	gave   time.Time // When the last message was received.
-	closed chan struct{}
-	pings  sync.WaitGroup
+	ws       *websocket.Conn
+	limits   Limits
+	gave     time.Time // When the last message was received.
+	messages [2][]byte // It and the one before it.
+	closed   chan struct{}
+	pings    sync.WaitGroup
 }
 
 var _ Line = (*socket)(nil)
@@ -44,7 +46,7 @@ func (s *socket) Receive() (Incoming, error) {
 	if !s.gave.IsZero() && time.Since(s.gave) > s.limits.Ping {
 		_ = s.allow() // it was not the client who kept its pongs waiting
 	}
-	kind, data, err := s.ws.ReadMessage()
+	kind, data, err := s.read()
 	s.gave = time.Now()
 	switch {
 	case errors.Is(err, websocket.ErrReadLimit):
@@ -58,6 +60,25 @@ func (s *socket) Receive() (Incoming, error) {
 		data = nil
 	}
 	return Incoming{Event: data, At: s.gave}, nil
+}
+
+// frequentSize is beyond what the messages have that come all the time: memory for longer ones is not kept. A second of sound has 64 kB.
+const frequentSize = 64 << 10
+
+// read reads the next message into the memory of the last but one.
+func (s *socket) read() (kind int, data []byte, err error) {
+	kind, r, err := s.ws.NextReader()
+	if err != nil {
+		return kind, nil, err
+	}
+	s.messages[0], s.messages[1] = s.messages[1], s.messages[0]
+	b := bytes.NewBuffer(s.messages[0][:0])
+	_, err = b.ReadFrom(r)
+	data = b.Bytes()
+	if s.messages[0] = data; cap(data) > frequentSize {
+		s.messages[0] = nil
+	}
+	return kind, data, err
 }
 
 // Send sends one event as a text message.
