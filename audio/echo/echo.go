@@ -29,8 +29,7 @@ const (
 	block = 2 * hop // Samples of one transform.
 	bins  = hop + 1 // Frequencies of one transform, 31.25 Hz apart.
 
-	partitions = 14 // Hops of reverberation that the filter removes: 224 ms.
-	history    = reach + partitions + 1
+	partitions = 14             // Hops of reverberation that the filter removes: 224 ms.
 	lasting    = reach + reverb // Hops after which nothing is left of an answer.
 )
 
@@ -60,11 +59,11 @@ type Canceller struct {
 	// Threshold is the excess from which a frame is not Own any more. It defaults to 5 dB.
 	Threshold float64
 
-	locator *locator
-	filter  *filter // nil until there is an echo to be removed.
+	locator *locator // nil until something is heard while an answer is.
+	filter  *filter  // nil until there is an echo to be removed.
 	judge   *judge
 
-	far  []float64 // The last history hops.
+	far  *far
 	near []float64 // The last block.
 	left []float64 // The last block of what remains of near.
 
@@ -87,8 +86,7 @@ type Canceller struct {
 // New returns a Canceller for one call.
 func New() *Canceller {
 	return &Canceller{
-		locator: newLocator(), judge: newJudge(),
-		far: make([]float64, history*hop), near: make([]float64, block), left: make([]float64, block),
+		judge: newJudge(), far: newFar(), near: make([]float64, block), left: make([]float64, block),
 		quiet: lasting + 1,
 	}
 }
@@ -130,16 +128,15 @@ func (c *Canceller) heard() bool { return c.quiet <= lasting }
 
 // hop works through one hop and returns what remains of near.
 func (c *Canceller) hop(near, far audio.PCM) audio.PCM {
-	shift(c.far, far)
+	c.far.push(far)
 	shift(c.near, near)
 	c.listen(far.Level())
 	if !c.heard() {
 		shift(c.left, near)
-		c.judge.rest(c.near, c.behind(0, block))
+		c.judge.rest(c.near)
 		return near
 	}
 	c.since++
-	c.locator.step(c.behind(0, block), c.near[hop:])
 	c.locate()
 	out := c.cancel(near)
 	shift(c.left, out)
@@ -147,7 +144,7 @@ func (c *Canceller) hop(near, far audio.PCM) audio.PCM {
 	if !c.known {
 		left = c.near // nothing was ever taken out
 	}
-	c.judge.step(c.near, left, c.behind(0, block), sight{
+	c.judge.step(c.near, left, c.far, sight{
 		lag: c.start(), located: located, learn: located || !c.known && c.since > reach, foreign: !c.known && c.strange >= foreign,
 	})
 	if c.judge.audible {
@@ -174,7 +171,9 @@ func (c *Canceller) listen(far float64) {
 // begin forgets what was found in the answer so far.
 func (c *Canceller) begin() {
 	c.since, c.sightings, c.strange, c.before, c.loud = 0, 0, 0, -1, false
-	c.locator.reset()
+	if c.locator != nil {
+		c.locator.reset()
+	}
 }
 
 const (
@@ -190,6 +189,14 @@ const (
 
 // locate looks for the echo: often until it is found, then now and then; and only where something was to be heard, which it may be.
 func (c *Canceller) locate() {
+	if c.locator == nil {
+		if silence(c.near[hop:]) {
+			return
+		}
+		c.locator = newLocator()
+		c.locator.missed = c.since - 1
+	}
+	c.locator.step(c.near[hop:], c.far)
 	pause := 2
 	if c.sightings >= settled {
 		pause = 8
@@ -227,22 +234,19 @@ func (c *Canceller) align(lag int) {
 		c.filter = newFilter(partitions)
 	}
 	for k := partitions - 1; k > 0; k-- {
-		c.filter.push(c.behind(c.start()+k*hop, block))
+		c.filter.push(c.far.behind(c.start() + k*hop))
 	}
 }
 
 // start returns how late the filter's first coefficient is.
 func (c *Canceller) start() int { return max(0, c.lag-early) }
 
-// behind returns the n samples of far sound up to late samples ago.
-func (c *Canceller) behind(late, n int) []float64 { return c.far[len(c.far)-late-n:][:n] }
-
 // cancel returns near without the echo, or near itself where the filter has nothing to say or makes it louder.
 func (c *Canceller) cancel(near audio.PCM) audio.PCM {
 	if !c.known {
 		return near
 	}
-	c.filter.push(c.behind(c.start(), block))
+	c.filter.push(c.far.behind(c.start()))
 	left := c.filter.step(c.near[hop:])
 	const keep = 0.8
 	c.nearPower = keep*c.nearPower + energy(c.near[hop:])

@@ -207,3 +207,32 @@ func BenchmarkListening(b *testing.B) {
 		k.Step(near, nil)
 	}
 }
+
+// Nothing is done while a microphone is muted. What is found when it is open again is what would have been found if it had been as quiet as
+// one that is open can be.
+func TestMutedMicrophone(t *testing.T) {
+	c := ours(t)
+	for _, ms := range []int{20, 300} {
+		r := usual
+		r.delay = ms * audio.SpeechRate / 1000
+		s := sketch{room: r, far: []audio.PCM{c["lj"][0], c["jfk"][0]}, seed: 1}.build(t)
+		muted := slices.Clone(s.near)
+		quiet := slices.Clone(s.near)
+		for n := range muted {
+			if n/12345%3 != 0 { // comes and goes, also within answers
+				muted[n], quiet[n] = 0, int16(n%2)
+			}
+		}
+		m, q := New(), New()
+		want := q.Step(quiet, s.far)
+		differ := 0
+		for i, f := range m.Step(muted, s.far) {
+			if f.Own != want[i].Own {
+				differ++
+			}
+		}
+		if differ > len(want)/100 || max(m.lag-q.lag, q.lag-m.lag) > still {
+			t.Errorf("an echo %d ms late: %d of %d verdicts differ; it is found at %d samples, want %d", ms, differ, len(want), m.lag, q.lag)
+		}
+	}
+}

@@ -24,6 +24,7 @@ type judge struct {
 	meter *meter
 	far   [reach + 2 + reverb]bands // Of the last hops, the newest at head.
 	head  int
+	later int   // How many of these are not measured yet: nothing was to be compared with them.
 	floor bands // The near sound's noise.
 	fresh bool  // Whether floor was measured.
 
@@ -56,16 +57,22 @@ func newJudge() *judge {
 func (j *judge) distrust() { j.left = j.raw }
 
 // rest takes a hop in which nothing of an answer is heard.
-func (j *judge) rest(near, far []float64) {
-	j.push(far)
+func (j *judge) rest(near []float64) {
+	j.push()
 	j.quieten(j.meter.of(near))
 	j.excess = 0
 }
 
-// step takes the last block of near sound, what remains of it, which may be the same, and of far sound.
-func (j *judge) step(near, left, far []float64, s sight) {
-	j.push(far)
+// step takes the last block of near sound and what remains of it, which may be the same, and what was played until now.
+func (j *judge) step(near, left []float64, f *far, s sight) {
+	j.push()
 	n := j.meter.of(near)
+	if n == all(silent) && silence(left) && !(s.learn && j.learns()) {
+		j.quieten(n)
+		j.excess, j.audible = 0, false
+		return
+	}
+	j.measure(f)
 	l := n
 	if &left[0] != &near[0] {
 		l = j.meter.of(left)
@@ -96,11 +103,22 @@ func (j *judge) step(near, left, far []float64, s sight) {
 	}
 }
 
-// push keeps the levels of the last block of far sound.
-func (j *judge) push(far []float64) {
+// push makes place for the levels of the last block of far sound.
+func (j *judge) push() {
 	j.head = (j.head + len(j.far) - 1) % len(j.far)
-	j.far[j.head] = j.meter.of(far)
+	j.later = min(j.later+1, len(j.far))
 }
+
+// measure finds the levels of far sound that are not known yet.
+func (j *judge) measure(f *far) {
+	for ; j.later > 0; j.later-- {
+		k := j.later - 1
+		j.far[(j.head+k)%len(j.far)] = j.meter.of(f.behind(k * hop))
+	}
+}
+
+// learns reports whether silence would teach anything: that an echo is softer than was thought.
+func (j *judge) learns() bool { return j.raw != all(lowest) || j.left != all(lowest) }
 
 // quieten follows the noise floor.
 func (j *judge) quieten(near bands) {

@@ -28,6 +28,7 @@ type locator struct {
 	hann   []float64  // The window of a near hop.
 	far    []spectrum // Whitened, of the last blocks of far sound, the newest at head.
 	head   int
+	missed int // Hops of digital silence since near sound was last heard: their far sound is not in far yet.
 	near   spectrum
 	cross  []spectrum // The correlation's spectra, one for each hop of lag.
 	chance []float64  // The variance that each would have if the sounds were unrelated.
@@ -60,18 +61,24 @@ func (l *locator) reset() {
 	clear(l.far)
 	clear(l.cross)
 	clear(l.chance)
+	l.missed = 0
 }
 
-// step takes the last block of far sound and the last hop of near sound.
-func (l *locator) step(far, near []float64) {
-	l.head = (l.head + reach - 1) % reach
-	// Without the windows, whitening would make the edges of the blocks louder than the sound, and these correlate.
-	copy(l.time, far)
-	for i, w := range l.edge {
-		l.time[i] *= w
-		l.time[block-1-i] *= w
+// step takes the last hop of near sound, and what was played until now. Where nothing comes back, as from a microphone that is muted,
+// there is nothing to be done until something does.
+func (l *locator) step(near []float64, f *far) {
+	if silence(near) {
+		l.missed++
+		return
 	}
-	l.whiten(&l.far[l.head])
+	if l.missed > 0 {
+		l.fade(l.missed)
+		for k := min(l.missed, reach-1); k > 0; k-- {
+			l.push(f.behind(k * hop))
+		}
+		l.missed = 0
+	}
+	l.push(f.behind(0))
 	clear(l.time[:hop])
 	for i, x := range near {
 		l.time[hop+i] = x * l.hann[i]
@@ -88,6 +95,33 @@ func (l *locator) step(far, near []float64) {
 			sum += re*re + im*im
 		}
 		l.chance[j] = crossKeep*crossKeep*l.chance[j] + 2*float64(sum)
+	}
+}
+
+// push takes the next block of far sound.
+func (l *locator) push(far []float64) {
+	l.head = (l.head + reach - 1) % reach
+	if silence(far) {
+		clear(l.far[l.head][:])
+		return
+	}
+	// Without the windows, whitening would make the edges of the blocks louder than the sound, and these correlate.
+	copy(l.time, far)
+	for i, w := range l.edge {
+		l.time[i] *= w
+		l.time[block-1-i] *= w
+	}
+	l.whiten(&l.far[l.head])
+}
+
+// fade lets the correlation grow old by some hops of near silence.
+func (l *locator) fade(hops int) {
+	keep := math.Pow(crossKeep, float64(hops))
+	for j := range l.cross {
+		l.chance[j] *= keep * keep
+		for i := range l.cross[j] {
+			l.cross[j][i] *= complex(float32(keep), 0)
+		}
 	}
 }
 
