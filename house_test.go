@@ -45,7 +45,7 @@ var house = map[string][]string{
 	"caller/phone":       {"audio", "caller"},
 	"bench":              {"audio", "audio/room", "bench/stub", "budget", "budget/trace", "budget/trace/sample", "budget/trace/store", "caller", "caller/lossy", "caller/phone", "endpoint", "llm", "scenario", "scenario/live", "stt", "stt/wer", "tts"},
 	"bench/stub":         {"audio", "budget", "llm", "stt", "tts"},
-	"rest":               {"audio", "audio/lame", "audio/opus", "budget", "llm", "llm/toolcall", "remote", "stt", "tts"},
+	"rest":               {"audio", "audio/lame", "audio/opus", "budget", "budget/trace", "llm", "llm/toolcall", "remote", "stt", "tts"},
 	"web":                {},
 	"web/asset":          {},
 	"web/browsertest":    {"native/nativetest"},

@@ -11,12 +11,13 @@ import (
 
 	"riposte/audio"
 	"riposte/budget"
+	"riposte/budget/trace"
 	"riposte/llm"
 	"riposte/transport"
 )
 
 // This file is answers beside the conversation: the caller's side asks the model something of its own, while the call goes on. Nobody
-// hears them as part of the call, so they have no place in its order, no budget, and no trace; they are made by what the conversation leaves
+// hears them as part of the call, so they have no place in its order, no budget, and are no turns; they are made by what the conversation leaves
 // of the machine, and told as they are made.
 
 // asides are the answers beside the conversation that are being given, by their IDs.
@@ -115,7 +116,8 @@ func (s *Session) beside(ctx context.Context, t *turn, messages []llm.Message) e
 	limits := s.Limits.withDefaults()
 	clauses := make(chan clause, limits.Clauses)
 	sounds := make(chan sound, max(1, limits.Ahead/frameLength))
-	w := &murmur{Session: s, turn: t}
+	w := &murmur{Session: s, turn: t, note: trace.Aside{ID: t.answer.ID, Model: s.Models[budget.LLM], Began: time.Now(), Status: string(transport.Cancelled)}}
+	defer w.ended()
 	if err := s.Call.Send(ctx, transport.ResponseStarted{Response: t.answer}); err != nil {
 		return err
 	}
@@ -192,6 +194,17 @@ type murmur struct {
 	said bool
 	text strings.Builder
 	long time.Duration // Its sound.
+	note trace.Aside
+}
+
+// ended tells who runs the service of the answer.
+func (w *murmur) ended() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.Beside != nil {
+		w.note.Ended, w.note.Sound = time.Now(), w.long
+		w.Beside(w.note)
+	}
 }
 
 // call tells of a call of a tool.
@@ -213,6 +226,8 @@ func (w *murmur) take(ctx context.Context, snd sound) error {
 		if w.Log.Info("answered beside the conversation", "call", w.Call.ID(), "response", t.answer.ID, "status", o.status); o.status == "" {
 			o.status = transport.Completed
 		}
+		w.note.Status, w.note.Reason = string(o.status), o.reason
+		w.note.Tokens = trace.Tokens{Input: o.usage.Prompt, Cached: o.usage.Cached, Output: o.usage.Output}
 		return w.Call.Send(ctx, transport.ResponseDone{
 			Response: t.answer, Status: o.status, Reason: o.reason, Err: o.err, Usage: o.usage, Text: w.text.String(), Voice: w.long,
 		})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"riposte/budget/trace"
 	"riposte/llm"
 	"riposte/transport"
 )
@@ -17,7 +18,8 @@ func TestAside(t *testing.T) {
 	e := quick()
 	e.says = "One two three."
 	written, aloud := true, false
-	session(t, e, nil, func(l *line) {
+	var noted []trace.Aside
+	session(t, e, func(s *Session) { s.Beside = func(a trace.Aside) { noted = append(noted, a) } }, func(l *line) {
 		l.in <- transport.Add{Item: transport.Item{ID: "fact", Role: llm.User, Text: "The code is 7."}}
 		l.in <- transport.Respond{Ref: "a", Aside: true, Written: &written, Metadata: map[string]string{"about": "code"}, Instructions: new("Sort it."), Input: []transport.Item{
 			{ID: "fact"}, {Role: llm.System, Text: "Be terse."},
@@ -53,6 +55,10 @@ func TestAside(t *testing.T) {
 			t.Errorf("faults (-want +got):\n%s", diff)
 		}
 	})
+	slices.SortFunc(noted, func(a, b trace.Aside) int { return int(a.Sound - b.Sound) })
+	if len(noted) != 2 || noted[0].Status != "completed" || noted[0].Sound != 0 || noted[1].Sound == 0 || noted[0].Tokens.Output == 0 || noted[0].ID == "" || !noted[0].Ended.After(noted[0].Began) {
+		t.Errorf("noted: %+v", noted)
+	}
 	var asked [][]llm.Message
 	for _, r := range e.asked {
 		asked = append(asked, r.Messages)

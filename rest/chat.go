@@ -41,6 +41,7 @@ func (s *Server) chat(x *exchange) error {
 		if err != nil {
 			return blamed(r, err)
 		}
+		x.piece(p)
 		if err := say(p); err != nil {
 			return err
 		}

@@ -12,10 +12,12 @@ import (
 func (x *exchange) send(b []byte) error {
 	_ = x.conn.SetWriteDeadline(time.Now().Add(x.slow)) // without it the end of the connection has to tell
 	x.begun = true
-	if _, err := x.w.Write(b); err != nil {
-		return err
+	_, err := x.w.Write(b)
+	if err == nil {
+		err = x.conn.Flush()
 	}
-	return x.conn.Flush()
+	x.lost = err != nil
+	return err
 }
 
 // event sends an event to a client that listens for them. Its name may be empty, as most are.

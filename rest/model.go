@@ -17,10 +17,13 @@ func (s *Server) find(x *exchange, name, own string) (route string, set Route, e
 	if !isRoute && name != own && !slices.Contains(s.Models.Aliases, name) && !slices.Contains(s.Models.Aliases, "*") {
 		return "", Route{}, s.unknownModel(name)
 	}
+	x.note.Model = name
 	if r, ok := s.Routes[x.route]; ok {
+		x.note.Route = x.route
 		return x.route, r, nil
 	}
 	if isRoute {
+		x.note.Route = name
 		return name, byName, nil
 	}
 	return "", s.Default, nil

@@ -3,14 +3,11 @@ package rest
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
-
-	"riposte/remote"
 )
 
 // Problem is why a request is not answered. It is written in OpenAI's form.
@@ -68,22 +65,6 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(v) // whoever asked may be gone
-}
-
-// elsewhere returns what a client is told where an engine that is served elsewhere has failed; nil for another error.
-func elsewhere(err error) *Problem {
-	refused, asked := errors.AsType[*remote.Refused](err)
-	switch {
-	case errors.Is(err, remote.ErrResting), errors.Is(err, remote.ErrUnreachable):
-		return &Problem{Status: http.StatusServiceUnavailable, Code: "engine_unreachable", Message: "An engine that is served elsewhere cannot be asked now: " + err.Error() + ".", Retry: 5 * time.Second}
-	case errors.Is(err, remote.ErrLate), errors.Is(err, remote.ErrStalled):
-		return &Problem{Status: http.StatusGatewayTimeout, Code: "engine_timeout", Message: "An engine that is served elsewhere took too long: " + err.Error() + "."}
-	case asked && refused.Status == http.StatusTooManyRequests:
-		return &Problem{Status: http.StatusServiceUnavailable, Code: "engine_busy", Message: "An engine that is served elsewhere has too much to do: " + err.Error() + ".", Retry: cmp.Or(refused.Retry, 5*time.Second)}
-	case asked, errors.Is(err, remote.ErrCut), errors.Is(err, remote.ErrGarbage), errors.Is(err, remote.ErrBig):
-		return &Problem{Status: http.StatusBadGateway, Code: "engine_failed", Message: "An engine that is served elsewhere failed: " + err.Error() + "."}
-	}
-	return nil
 }
 
 // wrong says what is wrong with a field of a request, and how to mend it.

@@ -33,6 +33,7 @@ func (s *Server) respond(x *exchange) error {
 		if err != nil {
 			return a.failed(blamed(r, err))
 		}
+		x.piece(p)
 		if err := a.add(p); err != nil {
 			return err
 		}
@@ -157,7 +158,8 @@ func (a *response) failed(err error) error {
 	if a.count == 0 || a.x.r.Context().Err() != nil {
 		return err
 	}
-	p := problemOf(err)
+	p := problemOf(a.x.note.Stage, err)
+	a.x.failed(p, err)
 	a.Status, a.Error = "failed", fields{"code": "server_error", "message": p.Message}
 	return a.event("response.failed", fields{"response": a.responseObject})
 }

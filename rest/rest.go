@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"riposte/budget"
+	"riposte/budget/trace"
 	"riposte/llm"
 	"riposte/stt"
 	"riposte/tts"
@@ -38,6 +39,8 @@ type Server struct {
 	Created  time.Time // When the models are said to have been made.
 	Version  string
 	Log      *slog.Logger
+	Spans    bool                // Requests have spans, of which those of engines elsewhere are part.
+	Ended    func(trace.Request) // Is told of each request at its end; nil is nobody. It must return at once.
 
 	held     atomic.Int64 // Bytes of what requests have sent.
 	decoding sync.Mutex   // Of long ones, one at a time: JSON of many small things takes a hundred times its length in memory.
@@ -115,21 +118,20 @@ func (s *Server) Handler() http.Handler {
 		s.Log = slog.New(slog.DiscardHandler)
 	}
 	mux := http.NewServeMux()
-	for path, answer := range map[string]func(*exchange) error{
-		"/v1/chat/completions":     s.chat,
-		"/v1/responses":            s.respond,
-		"/v1/audio/transcriptions": s.transcribe,
-		"/v1/audio/translations":   s.translate,
-		"/v1/audio/speech":         s.speak,
-	} {
-		mux.HandleFunc(path, s.at("POST", answer))
+	at := func(path, method string, stage budget.Stage, answer func(*exchange) error) {
+		mux.HandleFunc(path, s.at(path, method, stage, answer))
 	}
-	mux.HandleFunc("/v1/models", s.at("GET", s.listModels))
-	mux.HandleFunc("/v1/models/{id...}", s.at("GET", s.showModel))
-	mux.HandleFunc("/v1/responses/{id...}", s.at("", func(x *exchange) error {
+	at("/v1/chat/completions", "POST", budget.LLM, s.chat)
+	at("/v1/responses", "POST", budget.LLM, s.respond)
+	at("/v1/audio/transcriptions", "POST", budget.STT, s.transcribe)
+	at("/v1/audio/translations", "POST", budget.STT, s.translate)
+	at("/v1/audio/speech", "POST", budget.TTS, s.speak)
+	at("/v1/models", "GET", "", s.listModels)
+	at("/v1/models/{id...}", "GET", "", s.showModel)
+	at("/v1/responses/{id...}", "", "", func(x *exchange) error {
 		return &Problem{Status: http.StatusNotFound, Code: "response_not_found", Message: "There is no such response: this service keeps none."}
-	}))
-	mux.HandleFunc("/", s.at("", func(x *exchange) error {
+	})
+	mux.HandleFunc("/", s.at("other", "", "", func(x *exchange) error {
 		return &Problem{Status: http.StatusNotFound, Code: "unknown_url", Message: "There is nothing at " + x.r.Method + " " + x.r.URL.Path + "."}
 	}))
 	return mux
@@ -146,18 +148,27 @@ type exchange struct {
 	begun  bool   // Something of the answer was sent.
 	held   int64  // Bytes of what it has sent.
 	stream bool   // What is sent are events.
+	lost   bool   // What is sent does not arrive.
+
+	note trace.Request
+	bill budget.Bill
+	err  error // Why there was no answer, or no whole one.
 }
 
-// at answers one address, by one method; "" is any.
-func (s *Server) at(method string, answer func(*exchange) error) http.HandlerFunc {
+// at answers one endpoint, by one method; "" is any. The stage is what answers there.
+func (s *Server) at(endpoint, method string, stage budget.Stage, answer func(*exchange) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		route, ok := s.Enter(w, r)
-		if !ok {
-			return
-		}
 		ctx, cancel := context.WithTimeoutCause(r.Context(), s.Limits.Time, errTime)
 		defer cancel()
-		x := &exchange{w: w, r: r, ctx: ctx, conn: http.NewResponseController(w), slow: s.Limits.Slow, route: route}
+		x := &exchange{w: w, r: r, ctx: ctx, conn: http.NewResponseController(w), slow: s.Limits.Slow}
+		x.began(endpoint, stage)
+		defer s.ended(x)
+		door := &doorkeeper{ResponseWriter: w}
+		var ok bool
+		if x.route, ok = s.Enter(door, r); !ok {
+			x.note.Status, x.note.Code = door.status, "not_let_in"
+			return
+		}
 		defer func() { s.held.Add(-x.held) }()
 		err := error(&Problem{Status: http.StatusMethodNotAllowed, Code: "method_not_supported",
 			Message: r.Method + " is not what " + r.URL.Path + " answers: send " + method + "."})
@@ -179,6 +190,9 @@ func (s *Server) at(method string, answer func(*exchange) error) http.HandlerFun
 
 // follow notes where a request comes from, and refuses one that comes from here.
 func (s *Server) follow(x *exchange) (err error) {
+	if s.Spans {
+		x.ctx = x.note.Context(x.ctx)
+	}
 	if s.Follow != nil {
 		x.ctx, err = s.Follow(x.ctx, x.r.Header)
 	}
@@ -187,13 +201,11 @@ func (s *Server) follow(x *exchange) (err error) {
 
 // fail answers with an error. What is under way already ends with it where the client can tell it from an answer, and is cut off elsewhere.
 func (s *Server) fail(x *exchange, err error) {
-	p := problemOf(err)
+	p := problemOf(x.note.Stage, err)
 	if _, told := errors.AsType[*Problem](err); !told && x.r.Context().Err() != nil { // which also ends when a request takes too long to come
 		p = errLeft
 	}
-	if p.Status >= http.StatusInternalServerError && p != errLeft {
-		s.Log.Error("a request failed", "path", x.r.URL.Path, "err", err)
-	}
+	x.failed(p, err)
 	switch {
 	case !x.begun:
 		p.write(x.w)
@@ -204,9 +216,12 @@ func (s *Server) fail(x *exchange, err error) {
 	}
 }
 
-// problemOf returns what a client is told of an error.
-func problemOf(err error) *Problem {
+// problemOf returns what a client is told of an error of a stage.
+func problemOf(stage budget.Stage, err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
+		return p
+	}
+	if p := elsewhere(stage, err); p != nil {
 		return p
 	}
 	switch {
@@ -218,9 +233,6 @@ func problemOf(err error) *Problem {
 			Message: "The messages are too long for the model: " + err.Error() + ". Shorten them, or leave out old ones."}
 	case errors.Is(err, llm.ErrFormat):
 		return &Problem{Status: http.StatusBadRequest, Code: "invalid_value", Message: "The model cannot be held to what is asked for: " + err.Error() + "."}
-	}
-	if p := elsewhere(err); p != nil {
-		return p
 	}
 	return &Problem{Status: http.StatusInternalServerError, Code: "internal_error", Message: "The service failed to answer: " + err.Error() + "."}
 }

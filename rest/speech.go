@@ -106,6 +106,8 @@ func (s *Server) speak(x *exchange) error {
 		if err != nil {
 			return err
 		}
+		x.came()
+		x.heard(p, voice.Rate())
 		if err := sound.Write(p); err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"riposte/budget"
 	"riposte/llm"
 	"riposte/llm/toolcall"
 )
@@ -118,7 +119,7 @@ func blamed(q llm.Request, err error) error {
 	if !errors.Is(err, llm.ErrFormat) {
 		return err
 	}
-	p := problemOf(err)
+	p := problemOf(budget.LLM, err)
 	p.Param = "response_format"
 	if toolcall.Check(q.Tools, q.Choice) != nil || toolcall.CheckSchemas(q.Tools) != nil {
 		p.Param = "tools"

@@ -48,6 +48,7 @@ func (s *Server) write(x *exchange, task string) error {
 	if err != nil {
 		return err
 	}
+	x.heard(sound, audio.SpeechRate)
 	t := transcript{task: task, language: q.Language, length: sound.Duration(audio.SpeechRate), sure: q.sure}
 	for segment, err := range stt.Write(x.ctx, engines.STT, sound, q.Recording) {
 		switch {
@@ -60,6 +61,7 @@ func (s *Server) write(x *exchange, task string) error {
 		case q.sure && segment.Text != "" && len(segment.Pieces) == 0:
 			return unsupported("include", "The recogniser %s does not say how sure it is: leave out include.", s.Models.STT)
 		}
+		x.came()
 		delta := t.add(segment)
 		if q.stream && delta != "" {
 			if err := x.event("", t.withOdds(map[string]any{"type": "transcript.text.delta", "delta": delta}, segment)); err != nil {

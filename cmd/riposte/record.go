@@ -104,6 +104,14 @@ func (r *record) add(t *trace.Turn) {
 	}
 }
 
+// spend adds to what the call comes to what an answer beside its conversation took.
+func (r *record) spend(a *trace.Aside) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	a.Call, a.Route = r.call.ID, r.call.Route
+	r.sum.Input, r.sum.Cached, r.sum.Output = r.sum.Input+a.Tokens.Input, r.sum.Cached+a.Tokens.Cached, r.sum.Output+a.Tokens.Output
+}
+
 // TurnChanged tells what came of a turn after its end: those who keep turns replace what they have, and when it was heard is counted.
 func (r *record) TurnChanged(t trace.Turn) {
 	r.mu.Lock()

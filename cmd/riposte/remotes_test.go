@@ -8,12 +8,12 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"riposte/audio"
 	"riposte/budget"
@@ -61,7 +61,7 @@ func newCloud(t *testing.T, says string) *cloud {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprint(w, `{"text":"Should I get a dog or a cat?"}`)
 	})
-	on("POST /v1/chat/completions", &c.thinking, func(w http.ResponseWriter, _ *http.Request) { c.think(w, c.says, true) })
+	on("POST /v1/chat/completions", &c.thinking, func(w http.ResponseWriter, _ *http.Request) { c.think(w) })
 	on("POST /v1/audio/speech", &c.speaking, func(w http.ResponseWriter, r *http.Request) {
 		var body struct{ Input string }
 		_ = json.NewDecoder(r.Body).Decode(&body)
@@ -74,17 +74,20 @@ func newCloud(t *testing.T, says string) *cloud {
 	return c
 }
 
+// has lets the server have a fault.
+func (c *cloud) has(s budget.Stage, fault http.HandlerFunc) {
+	map[budget.Stage]*atomic.Pointer[http.HandlerFunc]{budget.STT: &c.hearing, budget.LLM: &c.thinking, budget.TTS: &c.speaking}[s].Store(&fault)
+}
+
 // think streams an answer, word by word.
-func (c *cloud) think(w http.ResponseWriter, says string, whole bool) {
+func (c *cloud) think(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/event-stream")
-	for _, word := range strings.SplitAfter(says, " ") {
+	for _, word := range strings.SplitAfter(c.says, " ") {
 		b, _ := json.Marshal(word)
 		fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":%s}}]}\n\n", b)
 		w.(http.Flusher).Flush()
 	}
-	if whole {
-		fmt.Fprint(w, "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
-	}
+	fmt.Fprint(w, "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
 }
 
 func refuses(status int) http.HandlerFunc {
@@ -96,100 +99,145 @@ func hangs(_ http.ResponseWriter, r *http.Request) {
 	<-r.Context().Done()
 }
 
+// answers sends what is no answer, or the beginning of one, after which the server dies.
+func answers(kind, body string, dies bool) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", kind)
+		_, _ = io.WriteString(w, body)
+		w.(http.Flusher).Flush()
+		if dies {
+			panic(http.ErrAbortHandler)
+		}
+	}
+}
+
+// remoteCase is a call whose engines are elsewhere, one of which has a fault.
+type remoteCase struct {
+	name    string
+	stage   budget.Stage
+	fault   http.HandlerFunc
+	reserve bool   // Other engines are there.
+	answer  string // That is heard.
+	verdict budget.Verdict
+	blame   budget.Stage
+}
+
+// remoteCases are all faults of all stages, with engines in reserve and without.
+func remoteCases() (all []remoteCase) {
+	const own, spare, sorry = "Get a dog. It is a friend.", "Take the cat. It is quiet.", "Sorry."
+	all = []remoteCase{{"all is well", "", nil, true, own, budget.Met, ""}, {"all is well alone", "", nil, false, own, budget.Met, ""}}
+	begun := "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Get a dog. It \"}}]}\n\n"
+	sound := string(hum(300*time.Millisecond, 24000).AppendBytes(nil))
+	for _, s := range []struct {
+		stage        budget.Stage
+		who          string
+		garbage, cut http.HandlerFunc
+		instead      string // What is heard where the other engine takes over,
+		broken       string // where this one dies in the middle,
+		alone        string // and where there is no other then.
+	}{
+		{budget.STT, "the recogniser", answers("application/json", `{"segments":7}`, false), answers("application/json", `{"text":"Should I`, true), own, own, sorry},
+		{budget.LLM, "the model", answers("text/event-stream", "data: {\"choices\":\n\n", false), answers("text/event-stream", begun, true), spare, "Get a dog. Sorry.", "Get a dog. Sorry."},
+		{budget.TTS, "the voice", answers("text/html", "<html>", false), answers("audio/pcm", sound, true), own, own, "Get Sorry."},
+	} {
+		for _, f := range []struct {
+			does  string
+			fault http.HandlerFunc
+		}{
+			{"is slow", hangs}, {"says 500", refuses(http.StatusInternalServerError)}, {"says 429", refuses(http.StatusTooManyRequests)},
+			{"says 401", refuses(http.StatusUnauthorized)}, {"brings garbage", s.garbage}, {"dies in the middle", s.cut},
+		} {
+			with := remoteCase{s.who + " " + f.does, s.stage, f.fault, true, s.instead, budget.Masked, s.stage}
+			without := remoteCase{with.name + " alone", s.stage, f.fault, false, sorry, budget.Failed, s.stage}
+			if f.does == "dies in the middle" {
+				with.answer, without.answer = s.broken, s.alone
+				if s.stage == budget.LLM { // what it has said is said: another one would begin anew
+					with.verdict = budget.Failed
+				}
+			}
+			all = append(all, with, without)
+		}
+	}
+	return all
+}
+
 // All three stages are served elsewhere, with others in reserve. Whatever goes wrong there, the caller hears an answer; and without a reserve
-// an apology, and the verdict says whose fault it is.
+// an apology, and the verdict says whose fault it is. Each call has a route and a server of its own, so that several go on at once.
 func TestRemoteCalls(t *testing.T) {
 	nativetest.File(t, "silero-vad")
 	nativetest.ONNXRuntime(t)
+	const atOnce = 8
+	cases := remoteCases()
 	first, spare := newCloud(t, "Get a dog. It is a friend."), newCloud(t, "Take the cat. It is quiet.")
-	dir := t.TempDir()
-	alone := filepath.Join(dir, "alone.yaml") // By which nobody takes over.
-	if err := os.WriteFile(alone, []byte("stt:\n  fallback: \"\"\nllm:\n  hedge: \"\"\ntts:\n  fallback: \"\"\n"), 0o600); err != nil {
-		t.Fatal(err)
+	clouds, routes, ended := map[string]*cloud{}, []string{}, map[string]chan trace.Turn{}
+	for i, tt := range cases {
+		c, name := newCloud(t, first.says), fmt.Sprint("case", i)
+		text := fmt.Sprintf("stt: {model: %[1]q, key: %[2]q}\nllm: {model: %[1]q, key: %[2]q}\ntts: {voice: %[1]q, key: %[2]q}\n", c.URL, cloudKey)
+		if !tt.reserve {
+			text = strings.NewReplacer("stt: {", `stt: {fallback: "", `, "llm: {", `llm: {hedge: "", `, "tts: {", `tts: {fallback: "", `).Replace(text)
+		}
+		clouds[name], ended[name] = c, make(chan trace.Turn, 1)
+		routes = append(routes, name+"="+routeFile(t, text))
 	}
 	var logged strings.Builder
 	s := newService(testSettings(t, "--stt-model="+first.URL, "--stt-fallback="+spare.URL, "--llm-model="+first.URL, "--llm-hedge="+spare.URL, "--tts-voice="+first.URL,
 		"--tts-fallback="+spare.URL, "--stt-key="+cloudKey, "--stt-fallback-key="+cloudKey, "--llm-key="+cloudKey, "--llm-hedge-key="+cloudKey, "--tts-key="+cloudKey,
 		"--tts-fallback-key="+cloudKey, "--vad-turn=", "--talk-silence=300ms", "--talk-guesses=0", "--talk-stall=2s", "--remote-failures=1000", "--remote-idle=1s",
 		"--budget-stt=2s", "--budget-llm=2s", "--budget-tts=2s", // so that a busy machine is not late for other reasons
-		"--talk-apology=Sorry.", "--routes=alone="+alone, "--trace-file=none"), slog.New(slog.NewJSONHandler(&logged, nil)))
-	turns := make(turnsEnded, 1)
-	s.traces = append(s.traces, turns)
+		"--calls-max=16", "--talk-apology=Sorry.", "--routes="+strings.Join(routes, ","), "--trace-file=none"), slog.New(slog.NewJSONHandler(&logged, nil)))
+	s.traces = append(s.traces, turnsEnded(ended))
 	url, stop, err := s.alone(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.rehearsed(t.Context()); err != nil {
-		t.Fatal(err)
+	for name, crew := range s.engines.crews {
+		for _, ok := crew.phrases.Phrase("Sorry."); !ok; _, ok = crew.phrases.Phrase("Sorry.") {
+			if t.Context().Err() != nil {
+				t.Fatal("the apology was not spoken for ", name)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
 	}
-	cut := func(w http.ResponseWriter, _ *http.Request) {
-		first.think(w, "Get a dog. It ", false)
-		panic(http.ErrAbortHandler)
-	}
-	broken := func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "audio/pcm")
-		_, _ = w.Write(hum(300*time.Millisecond, 24000).AppendBytes(nil))
-		w.(http.Flusher).Flush()
-		panic(http.ErrAbortHandler)
-	}
-	busy := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTooManyRequests) }
-	for _, tt := range []struct {
-		name    string
-		route   string
-		at      *atomic.Pointer[http.HandlerFunc]
-		fault   http.HandlerFunc
-		answer  string // That is heard.
-		verdict budget.Verdict
-		blame   budget.Stage
-		long    bool
-	}{
-		{"all is well", "", nil, nil, first.says, "met", "", false},
-		{"the recogniser refuses", "", &first.hearing, refuses(500), first.says, "masked", "stt", false},
-		{"the recogniser hangs", "", &first.hearing, hangs, first.says, "masked", "stt", true},
-		{"the model refuses", "", &first.thinking, busy, spare.says, "masked", "llm", true},
-		{"the model hangs", "", &first.thinking, hangs, spare.says, "masked", "llm", false},
-		{"the voice refuses", "", &first.speaking, refuses(503), first.says, "masked", "tts", true},
-		{"the voice hangs", "", &first.speaking, hangs, first.says, "masked", "tts", true},
-		{"the voice breaks off", "", &first.speaking, broken, first.says, "masked", "tts", false},
-		{"all is well alone", "alone", nil, nil, first.says, "met", "", true},
-		{"the recogniser refuses alone", "alone", &first.hearing, refuses(500), "Sorry.", "failed", "stt", false},
-		{"the model refuses alone", "alone", &first.thinking, refuses(401), "Sorry.", "failed", "llm", true},
-		{"the model hangs alone", "alone", &first.thinking, hangs, "Sorry.", "failed", "llm", true},
-		{"the model breaks off alone", "alone", &first.thinking, cut, "Get a dog. Sorry.", "failed", "llm", false},
-		{"the voice refuses alone", "alone", &first.speaking, refuses(500), "Sorry.", "failed", "tts", true},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			if tt.long && os.Getenv("RIPOSTE_TEST_LONG") == "" {
-				t.Skip("RIPOSTE_TEST_LONG is not set: it takes some seconds")
-			}
-			if tt.at != nil {
-				tt.at.Store(&tt.fault)
-				defer tt.at.Store(nil)
-			}
-			c := caller.Caller{URL: url, Model: tt.route, Wait: time.Minute}
-			line, err := c.Dial(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer line.Close()
-			heard, err := line.Say(t.Context(), brief(t))
-			if err != nil && !errors.Is(err, caller.ErrFailed) {
-				t.Fatal(err)
-			}
-			turn := <-turns
-			t.Logf("said %q, answered %q after %v, %s %s, %+v", turn.Said, turn.Answer, heard.Gap, turn.Report.Verdict, turn.Report.Blame, turn.Events)
-			if r := turn.Report; r.Verdict != tt.verdict || r.Blame != tt.blame {
-				t.Errorf("it was %s, to blame %q, want %s and %q: %+v", r.Verdict, r.Blame, tt.verdict, tt.blame, r)
-			}
-			if turn.Answer != tt.answer {
-				t.Errorf("the answer was %q, want %q", turn.Answer, tt.answer)
-			}
-			if _, ok := audio.FirstAudible(heard.Audio, max(heard.Rate, 1)); !ok && tt.verdict != budget.Failed {
-				t.Errorf("nothing of %v was to be heard", heard.Audio.Duration(heard.Rate))
-			}
+	table := make([]string, len(cases))
+	var calls errgroup.Group
+	calls.SetLimit(atOnce)
+	for i, tt := range cases {
+		calls.Go(func() error {
+			t.Run(tt.name, func(t *testing.T) {
+				name := fmt.Sprint("case", i)
+				if tt.fault != nil {
+					clouds[name].has(tt.stage, tt.fault)
+				}
+				c := caller.Caller{URL: url, Model: name, Wait: time.Minute}
+				line, err := c.Dial(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer line.Close()
+				heard, err := line.Say(t.Context(), brief(t))
+				if err != nil && !errors.Is(err, caller.ErrFailed) {
+					t.Fatal(err)
+				}
+				turn := <-ended[name]
+				r := turn.Report
+				table[i] = fmt.Sprintf("| %s | %.2f s | %s | %s %s |", tt.name, heard.Gap.Seconds(), turn.Answer, r.Verdict, r.Blame)
+				if r.Verdict != tt.verdict || r.Blame != tt.blame {
+					t.Errorf("it was %s, to blame %q, want %s and %q: %+v, %+v", r.Verdict, r.Blame, tt.verdict, tt.blame, r, turn.Events)
+				}
+				if turn.Answer != tt.answer {
+					t.Errorf("the answer was %q, want %q: %+v", turn.Answer, tt.answer, turn.Events)
+				}
+				if _, ok := audio.FirstAudible(heard.Audio, max(heard.Rate, 1)); !ok && tt.verdict != budget.Failed {
+					t.Errorf("nothing of %v was to be heard", heard.Audio.Duration(heard.Rate))
+				}
+			})
+			return nil
 		})
 	}
-	for path, want := range map[string]string{"/readyz": `{"stage":"llm","model":"all","breaker":"closed"}`, "/metrics": `riposte_remote_requests_total{fate="failed",server="` + first.URL + `",stage="tts"}`} {
+	_ = calls.Wait()
+	t.Log("what callers heard, and when first:\n" + strings.Join(table, "\n"))
+	for path, want := range map[string]string{"/readyz": `{"stage":"llm","model":"all","breaker":"closed"}`, "/metrics": `riposte_remote_requests_total{fate="failed",server="` + clouds["case4"].URL + `",stage="stt"}`} {
 		body := get(t, strings.Replace(url, "ws://", "http://", 1)+path)
 		if !strings.Contains(body, want) || strings.Contains(body, cloudKey) {
 			t.Errorf("%s says %s", path, body)
@@ -203,10 +251,10 @@ func TestRemoteCalls(t *testing.T) {
 	}
 }
 
-// turnsEnded is a sink for turns alone.
-type turnsEnded chan trace.Turn
+// turnsEnded is a sink for turns alone, by their routes.
+type turnsEnded map[string]chan trace.Turn
 
-func (c turnsEnded) TurnEnded(t trace.Turn) { c <- t }
+func (c turnsEnded) TurnEnded(t trace.Turn) { c[t.Route] <- t }
 func (turnsEnded) CallBegan(trace.Call)     {}
 func (turnsEnded) CallEnded(trace.Call)     {}
 
@@ -224,6 +272,59 @@ func get(t *testing.T, url string) string {
 	}
 	http.DefaultClient.CloseIdleConnections()
 	return string(b)
+}
+
+// Who asks over REST while an engine elsewhere fails is told whether to come again, and what to mend; and who runs the service sees it.
+func TestRemoteREST(t *testing.T) {
+	nativetest.File(t, "silero-vad")
+	nativetest.ONNXRuntime(t)
+	c := newCloud(t, "Get a dog.")
+	s := newService(testSettings(t, "--stt-model="+c.URL, "--llm-model="+c.URL, "--tts-voice="+c.URL, "--stt-key="+cloudKey, "--llm-key="+cloudKey, "--tts-key="+cloudKey,
+		"--vad-turn=", "--llm-timeout=200ms", "--tts-timeout=200ms", "--remote-failures=3", "--remote-redials=0", "--trace-file=none"), slog.New(slog.DiscardHandler))
+	url, stop, err := s.alone(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.rehearsed(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	url = strings.Replace(url, "ws://", "http://", 1)
+	for _, tt := range []struct {
+		name, path, body string
+		at               *atomic.Pointer[http.HandlerFunc]
+		fault            http.HandlerFunc
+		status           int
+		says             string
+	}{
+		{"all is well", "/v1/chat/completions", `{"model":"all","messages":[{"role":"user","content":"Hi."}]}`, nil, nil, 200, "Get a dog."},
+		{"the model fails", "/v1/chat/completions", `{"model":"all","messages":[{"role":"user","content":"Hi."}]}`, &c.thinking, refuses(500), 502, "llm.model"},
+		{"the model hangs", "/v1/chat/completions", `{"model":"all","messages":[{"role":"user","content":"Hi."}]}`, &c.thinking, hangs, 504, "llm.timeout"},
+		{"the voice hangs", "/v1/audio/speech", `{"model":"all","input":"Hi.","response_format":"pcm"}`, &c.speaking, hangs, 504, "tts.timeout"},
+		{"the model fails again", "/v1/responses", `{"model":"all","input":"Hi."}`, &c.thinking, refuses(500), 502, "llm.model"},
+		{"the model is not asked any more", "/v1/responses", `{"model":"all","input":"Hi."}`, &c.thinking, refuses(500), 503, "/readyz"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.at != nil {
+				tt.at.Store(&tt.fault)
+				defer tt.at.Store(nil)
+			}
+			res, err := http.Post(url+tt.path, "application/json", strings.NewReader(tt.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer res.Body.Close()
+			b, err := io.ReadAll(res.Body)
+			if err != nil || res.StatusCode != tt.status || !strings.Contains(string(b), tt.says) || strings.Contains(string(b), cloudKey) || (res.Header.Get("Retry-After") != "") != (tt.status == 503) {
+				t.Errorf("%s %v: %s, %v", res.Status, res.Header, b, err)
+			}
+		})
+	}
+	if body := get(t, url+"/metrics"); !strings.Contains(body, `riposte_rest_requests_total{endpoint="/v1/chat/completions",model="all",status="504"} 1`) {
+		t.Errorf("/metrics says %s", body)
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
 }
 
 // A service holds calls with another one for its engines: what that hears, thinks and says.

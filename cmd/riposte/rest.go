@@ -84,7 +84,7 @@ func (s *service) openREST(calls *realtime.Server) http.Handler {
 		},
 		Voices:   append([]string{modelName(s.settings.TTS.Voice)}, realtime.Voices()...),
 		Language: func(route, code string) bool { return s.crewOf(route).knows(code) },
-		Limits:   s.settings.REST.limits(), Created: time.Now(), Version: version, Log: s.log,
+		Limits:   s.settings.REST.limits(), Created: time.Now(), Version: version, Log: s.log, Spans: s.telemetry.spans != nil, Ended: s.requestEnded,
 	}
 	for name, r := range s.routes {
 		server.Routes[name] = restRoute(r.settings, name != defaultRoute)

@@ -269,6 +269,7 @@ func TestRESTHangUp(t *testing.T) {
 func TestRESTDoor(t *testing.T) {
 	const key = "0123456789abcdef"
 	s := newService(testSettings(t, "--keys="+key, "--origins=https://shop.example"), slog.New(slog.DiscardHandler))
+	s.telemetry.metrics.Open()
 	s.routes = map[string]*route{defaultRoute: {settings: s.settings}}
 	calls := s.wire()
 	rest := web.WithREST(http.NotFoundHandler(), s.openREST(calls), calls.Preflight)

@@ -315,6 +315,7 @@ func (s *service) hold(ctx context.Context, call transport.Call, settings transp
 			record.TurnEnded(t)
 		},
 		Retrace: record.TurnChanged,
+		Beside:  func(a trace.Aside) { s.asideEnded(record, a) },
 		Models: map[budget.Stage]string{
 			budget.STT: set.STT.Model, budget.LLM: set.LLM.Model, budget.TTS: set.TTS.Voice,
 		},

@@ -156,3 +156,20 @@ func (s *service) admitCounted() (release func(), err error) {
 	}
 	return release, err
 }
+
+// requestEnded tells of a request over REST.
+func (s *service) requestEnded(r trace.Request) {
+	s.telemetry.metrics.RequestEnded(r)
+	if s.telemetry.spans != nil {
+		s.telemetry.spans.RequestEnded(r)
+	}
+}
+
+// asideEnded tells those who count of an answer beside the conversation of a call: it is no turn, so it is not kept as one.
+func (s *service) asideEnded(r *record, a trace.Aside) {
+	r.spend(&a)
+	s.telemetry.metrics.AsideEnded(a)
+	if s.telemetry.spans != nil {
+		s.telemetry.spans.AsideEnded(a)
+	}
+}

@@ -34,13 +34,17 @@ type Metrics struct {
 	registry *prometheus.Registry
 
 	routes, wires, models, reasons, refusals, acts names
-	tools                                          names
+	tools, endpoints, requested                    names
 
 	gap, stages, ears, toolTimes *prometheus.HistogramVec
 	turns, calls, ends, refused  *prometheus.CounterVec
 	events, actions, guesses     *prometheus.CounterVec
 	wasted                       prometheus.Counter
 	tokens, runs, waited, ran    *prometheus.CounterVec
+
+	restTook, restFirst, restQueued *prometheus.HistogramVec
+	requests, restTokens, restSound *prometheus.CounterVec
+	asides, asideTokens             *prometheus.CounterVec
 }
 
 // Lost is how much was not kept by one that keeps traces.
@@ -80,6 +84,9 @@ var shares = []float64{.01, .02, .04, .08, .15, .2, .3, .4, .6, .89, 1.5, 3, 10}
 // toolTimes are the same for a tool.
 var toolTimes = []float64{.01, .05, .1, .25, .5, 1, 2, 3, 5, 10, 20, 60}
 
+// requestTimes are the same for requests over REST, which may take as long as a client waits.
+var requestTimes = []float64{.05, .1, .2, .4, .8, 1.5, 3, 6, 12, 25, 60, 120, 300, 600}
+
 // Open makes the metrics ready.
 func (m *Metrics) Open() {
 	if m.Plan == (budget.Plan{}) {
@@ -105,6 +112,14 @@ func (m *Metrics) Open() {
 	m.runs = m.counter("riposte_stage_executor_jobs_total", "Jobs that ran on the executor for turns.", "stage")
 	m.waited = m.counter("riposte_stage_executor_waited_seconds_total", "How long jobs for turns waited in the executor's queue.", "stage")
 	m.ran = m.counter("riposte_stage_executor_ran_seconds_total", "How long jobs for turns ran on the executor.", "stage")
+	m.restTook = m.histogram("riposte_rest_duration_seconds", "What requests over REST took that were answered, from their beginning to the last of their answer.", requestTimes, "endpoint", "model")
+	m.restFirst = m.histogram("riposte_rest_first_output_seconds", "From the beginning of a request over REST to the first token, sentence or sound that the engine brought.", requestTimes, "endpoint", "model")
+	m.restQueued = m.histogram("riposte_rest_queued_seconds", "How long the jobs of a request over REST waited in the executor's queue, all together.", requestTimes, "endpoint")
+	m.requests = m.counter("riposte_rest_requests_total", "Requests over REST, by the status of HTTP that they were answered with; 499 is of clients that left before.", "endpoint", "model", "status")
+	m.restTokens = m.counter("riposte_rest_tokens_total", "Tokens of requests over REST, by how the model came to them: read, cached (read before) or written.", "endpoint", "model", "kind")
+	m.restSound = m.counter("riposte_rest_sound_seconds_total", "Sound of requests over REST: of recordings that were listened to, or of speech that was made.", "endpoint", "model")
+	m.asides = m.counter("riposte_asides_total", "Answers beside the conversations of calls, by how they ended.", "route", "status")
+	m.asideTokens = m.counter("riposte_aside_tokens_total", "Tokens of answers beside the conversations of calls, by how the model came to them: read, cached (read before) or written.", "model", "kind")
 	m.registry.MustRegister(m.wasted, moment{m}, queues{m}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.constant("riposte_build_info", "Always 1: the labels say which build this is.", 1, prometheus.Labels{"version": m.Version, "goversion": runtime.Version()})
 	m.constant("riposte_turn_budget_seconds", "What a turn's gap may be.", m.Plan.Total().Seconds(), nil)

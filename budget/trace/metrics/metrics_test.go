@@ -76,6 +76,16 @@ func busy() *Metrics {
 	call.Reason = "hung_up"
 	m.CallEnded(call)
 	m.Refused("too_many_calls")
+	request := trace.Request{
+		Endpoint: "/v1/chat/completions", Stage: budget.LLM, Model: "small", Status: 200, Ended: time.Time{}.Add(2 * time.Second), First: 300 * msec,
+		Tokens: trace.Tokens{Input: 100, Cached: 60, Output: 20}, Work: trace.Work{Runs: 5, Waited: 250 * msec},
+	}
+	m.RequestEnded(request)
+	request.Status, request.First, request.Tokens, request.Work = 503, 0, trace.Tokens{}, trace.Work{}
+	m.RequestEnded(request)
+	m.RequestEnded(trace.Request{Endpoint: "/v1/audio/speech", Stage: budget.TTS, Model: "joe", Status: 200, Sound: 1500 * msec})
+	m.RequestEnded(trace.Request{Endpoint: "/v1/models", Status: 200})
+	m.AsideEnded(trace.Aside{Route: "default", Model: "llama", Status: "completed", Tokens: trace.Tokens{Input: 30, Output: 8}})
 	return m
 }
 
@@ -171,6 +181,16 @@ func TestValues(t *testing.T) {
 				{"riposte_queue_high_seconds", []string{"queue=sound"}, 0.38},
 				{"riposte_queue_dropped_seconds_total", []string{"queue=sound", "reason=full"}, 0},
 				{"riposte_queue_dropped_seconds_total", []string{"queue=sound", "reason=stale"}, 1.5},
+				{"riposte_rest_requests_total", []string{"endpoint=/v1/chat/completions", "model=small", "status=200"}, 1},
+				{"riposte_rest_requests_total", []string{"endpoint=/v1/chat/completions", "model=small", "status=503"}, 1},
+				{"riposte_rest_requests_total", []string{"endpoint=/v1/models", "status=200"}, 1},
+				{"riposte_rest_tokens_total", []string{"endpoint=/v1/chat/completions", "kind=read", "model=small"}, 40},
+				{"riposte_rest_tokens_total", []string{"endpoint=/v1/chat/completions", "kind=cached", "model=small"}, 60},
+				{"riposte_rest_tokens_total", []string{"endpoint=/v1/chat/completions", "kind=written", "model=small"}, 20},
+				{"riposte_rest_sound_seconds_total", []string{"endpoint=/v1/audio/speech", "model=joe"}, 1.5},
+				{"riposte_asides_total", []string{"route=default", "status=completed"}, 1},
+				{"riposte_asides_total", []string{"route=default", "status=failed"}, 0},
+				{"riposte_aside_tokens_total", []string{"kind=written", "model=llama"}, 8},
 				{"riposte_turn_budget_seconds", nil, 0.89},
 				{"riposte_stage_budget_seconds", []string{"stage=llm"}, 0.4},
 			} {
@@ -194,6 +214,15 @@ func TestValues(t *testing.T) {
 			}
 			if name == "protobuf" && (gap.GetSchema() != 3 || len(gap.GetPositiveSpan()) == 0) {
 				t.Errorf("the gap's histogram is not native: %v", gap)
+			}
+			for family, labels := range map[string][]string{
+				"riposte_rest_duration_seconds": {"endpoint=/v1/chat/completions", "model=small"}, "riposte_rest_first_output_seconds": {"endpoint=/v1/chat/completions", "model=small"},
+				"riposte_rest_queued_seconds": {"endpoint=/v1/chat/completions"},
+			} {
+				want := map[string]float64{"riposte_rest_duration_seconds": 2, "riposte_rest_first_output_seconds": 0.3, "riposte_rest_queued_seconds": 0.25}[family]
+				if h := find(all[family], labels...).GetHistogram(); h.GetSampleCount() != 1 || h.GetSampleSum() != want {
+					t.Errorf("%s: %v", family, h)
+				}
 			}
 			llm := find(all["riposte_stage_duration_seconds"], "model=llama", "route=default", "stage=llm").GetHistogram()
 			if llm.GetSampleCount() != 3 { // a turn without an answer has no stages
@@ -249,6 +278,8 @@ func TestCardinality(t *testing.T) {
 			m.CallEnded(trace.Call{Route: "default", Reason: v})
 			m.Refused(v)
 			m.TurnEnded(turn)
+			m.RequestEnded(trace.Request{Endpoint: "/v1/chat/completions", Stage: budget.LLM, Model: v, Status: 200, First: msec, Work: trace.Work{Runs: 1}})
+			m.AsideEnded(trace.Aside{Route: "default", Model: v, Status: "completed"})
 		}
 	}
 	flood(0, 100)

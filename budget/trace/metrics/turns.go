@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"riposte/budget"
 	"riposte/budget/trace"
 )
@@ -28,6 +30,9 @@ func (m *Metrics) CallBegan(c trace.Call) {
 	for _, s := range budget.Stages {
 		m.turns.WithLabelValues(route, string(budget.Masked), string(s))
 		m.turns.WithLabelValues(route, string(budget.Over), string(s))
+	}
+	for _, s := range []string{"completed", "incomplete", "cancelled", "failed"} {
+		m.asides.WithLabelValues(route, s)
 	}
 	for _, k := range kinds {
 		m.events.WithLabelValues(route, k)
@@ -77,13 +82,18 @@ func (m *Metrics) TurnEnded(t trace.Turn) {
 	}
 	m.arrived(t)
 	m.guessed(route, t.Guesses)
-	m.tokens.WithLabelValues(model(budget.LLM), "read").Add(float64(max(0, t.Tokens.Input-t.Tokens.Cached)))
-	m.tokens.WithLabelValues(model(budget.LLM), "cached").Add(float64(max(0, t.Tokens.Cached)))
-	m.tokens.WithLabelValues(model(budget.LLM), "written").Add(float64(max(0, t.Tokens.Output)))
+	spend(m.tokens, t.Tokens, model(budget.LLM))
 	for s, w := range t.Work {
 		m.runs.WithLabelValues(string(s)).Add(float64(w.Runs))
 		m.waited.WithLabelValues(string(s)).Add(w.Waited.Seconds())
 		m.ran.WithLabelValues(string(s)).Add(w.Ran.Seconds())
+	}
+}
+
+// spend counts tokens in a counter whose last label is their kind.
+func spend(c *prometheus.CounterVec, t trace.Tokens, labels ...string) {
+	for kind, n := range map[string]int{"read": t.Input - t.Cached, "cached": t.Cached, "written": t.Output} {
+		c.WithLabelValues(append(labels[:len(labels):len(labels)], kind)...).Add(float64(max(0, n)))
 	}
 }
 

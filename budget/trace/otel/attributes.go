@@ -30,7 +30,10 @@ const (
 	inputMessages  = attribute.Key("gen_ai.input.messages")
 	outputMessages = attribute.Key("gen_ai.output.messages")
 
-	errorType = attribute.Key("error.type")
+	errorType  = attribute.Key("error.type")
+	httpMethod = attribute.Key("http.request.method")
+	httpRoute  = attribute.Key("http.route")
+	httpStatus = attribute.Key("http.response.status_code")
 )
 
 // What there is no convention for. Times are milliseconds.
@@ -58,6 +61,7 @@ const (
 	riposteWaited  = attribute.Key("riposte.executor.waited_ms")
 	riposteRan     = attribute.Key("riposte.executor.ran_ms")
 	riposteDetail  = attribute.Key("riposte.detail")
+	riposteSound   = attribute.Key("riposte.sound_ms") // That was listened to, or spoken.
 	riposteText    = attribute.Key("riposte.text")
 	riposteStable  = attribute.Key("riposte.stable_bytes")
 )
