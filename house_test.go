@@ -63,6 +63,7 @@ var house = map[string][]string{
 	"audio/audiotest":  {"audio"},
 	"audio/answering":  {"audio"},
 	"audio/dtmf":       {"audio"},
+	"audio/duplex":     {"audio"},
 	"audio/echo":       {"audio"},
 	"audio/lame":       {"audio"},
 	"audio/mel":        {},
@@ -88,7 +89,7 @@ var house = map[string][]string{
 	"native/onnx/onnxtest": {"native/nativetest", "native/onnx"},
 
 	"cmd/riposte": {
-		"audio", "audio/lame", "audio/opus", "audio/room", "audio/silero", "audio/smartturn", "bench", "bench/stub", "budget", "budget/trace", "budget/trace/export", "budget/trace/hook", "budget/trace/metrics", "budget/trace/object", "budget/trace/otel",
+		"audio", "audio/duplex", "audio/lame", "audio/opus", "audio/room", "audio/silero", "audio/smartturn", "bench", "bench/stub", "budget", "budget/trace", "budget/trace/export", "budget/trace/hook", "budget/trace/metrics", "budget/trace/object", "budget/trace/otel",
 		"budget/trace/store", "caller", "caller/lossy", "caller/phone", "llm", "llm/llama", "llm/remote", "native", "native/console", "native/onnx", "pipeline", "remote", "rest", "scenario/live", "stt", "stt/remote", "stt/whisper", "transport", "transport/realtime", "transport/asterisk", "transport/phone", "transport/telnyx", "transport/twilio", "transport/vonage", "tool", "tool/mcp", "tool/web", "transport/webrtc", "tts", "tts/piper", "tts/remote", "web", "web/talk", "web/traces",
 	},
 }

@@ -253,7 +253,7 @@ func (w *murmur) take(ctx context.Context, snd sound) error {
 		return nil
 	}
 	w.long += audio.Duration(len(snd.pcm), max(t.settings.Rate, 1))
-	return w.Call.Send(ctx, transport.Voice{Response: t.answer, PCM: snd.pcm})
+	return w.Call.Send(ctx, transport.Voice{Response: t.answer, PCM: snd.pcm, Rate: t.settings.Rate})
 }
 
 // over returns the settings with what is asked for one answer.

@@ -194,7 +194,7 @@ func (p *player) sound(ctx context.Context, snd sound) error {
 			p.spoken[n-1].pause += length
 		}
 	}
-	if err := p.Call.Send(ctx, transport.Voice{Response: p.response, PCM: snd.pcm}); err != nil {
+	if err := p.Call.Send(ctx, transport.Voice{Response: p.response, PCM: snd.pcm, Rate: t.settings.Rate}); err != nil {
 		return err
 	}
 	if p.Record {

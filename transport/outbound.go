@@ -135,6 +135,7 @@ type Words struct {
 type Voice struct {
 	Response Response
 	PCM      audio.PCM // Only valid until Send returns.
+	Rate     int       // In hertz.
 }
 
 // ResponseDone is the end of an answer.

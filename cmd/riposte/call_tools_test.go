@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"riposte/audio"
 	"riposte/budget/trace"
 	"riposte/budget/trace/store"
 	"riposte/llm"
@@ -257,5 +259,57 @@ func TestConsent(t *testing.T) {
 				t.Errorf("%d sounds are kept, and the record says %s, recorded %v", sounds, c.Record.Consent, c.Record.Recorded)
 			}
 		})
+	}
+}
+
+// A whole call is recorded, both sides of it, unless the caller says no or nothing was to be heard.
+func TestRecordedWhole(t *testing.T) {
+	for _, tt := range []struct {
+		name          string
+		sound, refuse bool
+	}{{"both sides", true, false}, {"refused", true, true}, {"no sound", false, false}} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "calls")
+			s, _ := telling(t, "--record-dir="+dir, "--talk-consent=This call is recorded.")
+			s.routes = map[string]*route{defaultRoute: {settings: s.settings}}
+			if err := openFolders(s.routes); err != nil {
+				t.Fatal(err)
+			}
+			var sink told
+			s.traces = append(s.traces, &sink)
+			line := &telephone{in: make(chan transport.Inbound, 2)}
+			_, r := s.begin(t.Context(), line, defaultRoute, s.settings)
+			if tt.sound {
+				line.in <- transport.Sound{PCM: make(audio.PCM, 8000), Rate: 8000}
+				if _, err := r.Receive(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				_ = r.Send(t.Context(), transport.Voice{PCM: make(audio.PCM, 4000), Rate: 8000})
+				_ = r.Send(t.Context(), transport.ResponseDone{Status: transport.Completed, Voice: 500 * time.Millisecond})
+			}
+			if tt.refuse {
+				r.refuse()
+			}
+			r.end(transport.ErrHungUp)
+			got := sink.ended[0].Record
+			b, err := os.ReadFile(filepath.Join(dir, "tel_1.wav"))
+			for tt.refuse && err == nil { // it is removed behind the call
+				time.Sleep(time.Millisecond)
+				b, err = os.ReadFile(filepath.Join(dir, "tel_1.wav"))
+			}
+			if want := tt.sound && !tt.refuse; got.Recorded != want || (got.Recording == filepath.Join(dir, "tel_1.wav")) != want || (err == nil) != want {
+				t.Errorf("recorded %v, %q: %v", got.Recorded, got.Recording, err)
+			}
+			if err == nil && len(b) != 44+4*12000 {
+				t.Errorf("it has %d bytes", len(b))
+			}
+			if tt.sound && (got.Heard != 1 || got.Spoken != 0.5 || got.Answered == nil) {
+				t.Errorf("it came to %+v", got)
+			}
+		})
+	}
+	s, _ := telling(t, "--record-dir=/dev/null/calls")
+	if err := openFolders(map[string]*route{defaultRoute: {settings: s.settings}}); err == nil || !strings.Contains(err.Error(), "record.dir") {
+		t.Errorf("a folder that cannot be: %v", err)
 	}
 }

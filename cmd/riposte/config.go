@@ -208,7 +208,7 @@ func (c config) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, er
 }
 
 // sections are the first words that flags of a section share.
-var sections = []string{"log", "calls", "tls", "webrtc", "phone", "twilio", "telnyx", "vonage", "asterisk", "rest", "talk", "stt", "llm", "tts", "remote", "vad", "budget", "price", "trace", "telemetry"}
+var sections = []string{"log", "calls", "tls", "webrtc", "phone", "twilio", "telnyx", "vonage", "asterisk", "rest", "talk", "stt", "llm", "tts", "remote", "vad", "budget", "price", "trace", "record", "telemetry"}
 
 // dotted writes a flag's name as the file has it: section.key.
 func dotted(name string) string {

@@ -19,7 +19,7 @@ type consent struct {
 
 // consentOf returns it for a call that begins now; nil where the caller is not told.
 func consentOf(set *settings) *consent {
-	if !set.Trace.Record || set.Talk.Consent == "" {
+	if !set.records() || set.Talk.Consent == "" {
 		return nil
 	}
 	c := &consent{key: set.Talk.ConsentKey, until: time.Now().Add(set.Talk.ConsentTime)}
@@ -78,10 +78,13 @@ func wordsOf(text string) []string {
 func (r *record) refuse() {
 	r.mu.Lock()
 	again := r.sum.Consent == trace.Refused
-	r.sum.Consent, r.sum.Recorded = trace.Refused, false
+	r.sum.Consent, r.sum.Recorded, r.sum.Recording = trace.Refused, false, ""
 	r.mu.Unlock()
 	if again {
 		return
+	}
+	if r.file != nil {
+		go func() { _ = r.file.Discard() }() // the call does not wait for the disk
 	}
 	for _, sink := range r.Sinks {
 		if kept, ok := sink.(*store.Recorder); ok {

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"riposte/audio"
+	"riposte/audio/duplex"
 	"riposte/llm"
 	"riposte/transport"
 )
@@ -15,8 +16,9 @@ import (
 // ledger is a call that counts what goes either way, for its record.
 type ledger struct {
 	transport.Call
-	consent *consent // How the caller says no to recording; nil where nobody asks.
-	refuse  func()   // Is called then.
+	consent *consent     // How the caller says no to recording; nil where nobody asks.
+	refuse  func()       // Is called then.
+	file    *duplex.File // Takes the sound of both sides; nil where that is not recorded.
 
 	mu         sync.Mutex
 	heard      time.Duration // The caller's sound,
@@ -43,6 +45,9 @@ func (l *ledger) Receive(ctx context.Context) (transport.Inbound, error) {
 			l.mu.Lock()
 			l.heard += audio.Duration(len(in.PCM), max(in.Rate, 1))
 			l.mu.Unlock()
+			if l.file != nil {
+				l.file.Caller(in.PCM, in.Rate)
+			}
 		case transport.Key:
 			if l.consent.pressed(in.Digit) {
 				l.refuse()
@@ -59,7 +64,24 @@ func (l *ledger) Send(ctx context.Context, out transport.Outbound) error {
 		l.refuse()
 	}
 	l.count(out)
+	if l.file != nil {
+		l.record(out)
+	}
 	return l.Call.Send(ctx, out)
+}
+
+// record adds to the recording what the caller is sent.
+func (l *ledger) record(out transport.Outbound) {
+	switch out := out.(type) {
+	case transport.Voice:
+		if !out.Response.Aside {
+			l.file.Agent(out.PCM, out.Rate)
+		}
+	case transport.ResponseDone:
+		if out.Status == transport.Cancelled && !out.Response.Aside {
+			l.file.Cut()
+		}
+	}
 }
 
 func (l *ledger) count(out transport.Outbound) {

@@ -3,10 +3,15 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
+	"riposte/audio/duplex"
 	"riposte/budget/trace"
 	"riposte/budget/trace/hook"
 	"riposte/budget/trace/store"
@@ -23,6 +28,7 @@ type record struct {
 	model  llm.Generator       // Writes what whoever takes it over is told; nil writes nothing.
 	hook   *hook.Hook          // Is told of its end; nil is nobody.
 	prices trace.Prices
+	turned bool // The sound of its turns is kept.
 	masked bool // Sinks are not told the whole of numbers.
 
 	mu   sync.Mutex
@@ -34,9 +40,14 @@ type record struct {
 // begin tells the sinks that a call begins, by a route. The context that it returns says to remote engines what they work for.
 func (s *service) begin(ctx context.Context, c transport.Call, route string, set *settings) (context.Context, *record) {
 	r := &record{
-		Sinks: s.traces, ledger: &ledger{Call: c, consent: consentOf(set)}, hook: s.hook, prices: set.Price.prices(), masked: s.settings.Trace.Numbers == "masked",
+		Sinks: s.traces, ledger: &ledger{Call: c, consent: consentOf(set)}, hook: s.hook, prices: set.Price.prices(), turned: set.Trace.Record, masked: s.settings.Trace.Numbers == "masked",
 		call: trace.Call{ID: c.ID(), Route: route, Wire: wireOf(c), Version: version, Parent: trace.Parent(ctx), Began: time.Now()},
-		sum:  trace.Record{Verdicts: trace.Verdicts{}, Currency: set.Price.Currency, Recorded: set.Trace.Record, Consent: trace.NotAsked},
+		sum:  trace.Record{Verdicts: trace.Verdicts{}, Currency: set.Price.Currency, Recorded: set.records(), Consent: trace.NotAsked},
+	}
+	if set.Record.Dir != "" {
+		r.sum.Recording = filepath.Join(set.Record.Dir, c.ID()+".wav")
+		r.file = &duplex.File{Path: r.sum.Recording, Buffer: set.Record.Buffer, Log: s.log}
+		r.file.Start()
 	}
 	if r.consent != nil {
 		r.ledger.refuse, r.sum.Consent = r.refuse, trace.Announced
@@ -132,9 +143,17 @@ func (r *record) TurnChanged(t trace.Turn) {
 
 // end tells that the call ended, and why.
 func (r *record) end(why error) {
+	ended, made := time.Now(), false
+	if r.file != nil {
+		_ = r.file.Close() // it has said itself what is wrong
+		made = r.file.Made()
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.call.Ended, r.call.Reason = time.Now(), reason(why)
+	r.call.Ended, r.call.Reason = ended, reason(why)
+	if r.file != nil && !made && !r.refused() {
+		r.sum.Recording, r.sum.Recorded = "", r.turned
+	}
 	l, s := r.ledger, &r.sum
 	l.mu.Lock()
 	s.Heard, s.Spoken, s.Words, s.Characters = l.heard.Seconds(), l.spoken.Seconds(), l.words, l.characters
@@ -170,6 +189,22 @@ func reason(err error) string {
 		return trace.Ended
 	}
 	return trace.Failed
+}
+
+// records reports whether calls are recorded in one way or the other.
+func (s *settings) records() bool { return s.Trace.Record || s.Record.Dir != "" }
+
+// openFolders makes the folders for recordings of whole calls, so that what is wrong with them is known before a call.
+func openFolders(routes map[string]*route) error {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(routes)) {
+		if dir := routes[name].Record.Dir; dir != "" {
+			if err := os.MkdirAll(dir, 0o700); err != nil {
+				errs = append(errs, fmt.Errorf("route %s: record.dir: %w", name, err))
+			}
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // tellCalls tells the address that the settings name of each call at its end. stop delivers what is left.

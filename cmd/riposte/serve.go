@@ -120,6 +120,9 @@ func (s *service) serve(ctx context.Context, listener net.Listener, ready func()
 
 	var err error
 	if s.routes, err = s.settings.openRoutes(); err == nil {
+		err = openFolders(s.routes)
+	}
+	if err == nil {
 		s.board, err = switchboardOf(s.routes)
 	}
 	if err != nil {

@@ -181,6 +181,11 @@ type settings struct {
 		Hosts      []string      `placeholder:"NAME" help:"With trace-page=all, names by which browsers reach the service, besides its addresses, localhost and this machine's own name. Under others the page is refused, against DNS rebinding." group:"trace"`
 	} `embed:"" prefix:"trace-"`
 
+	Record struct {
+		Dir    string        `placeholder:"DIR" help:"Folder for recordings of whole calls: a WAV file each, the caller left and the agent right. Nothing there is ever removed but what callers have refused. Empty records none. Ask callers first (talk-consent)." group:"trace"`
+		Buffer time.Duration `default:"10s" help:"How much sound of a call may wait for that disk, of both sides together; what comes beyond is silence in the file." group:"trace"`
+	} `embed:"" prefix:"record-"`
+
 	Telemetry struct {
 		Metrics  bool   `default:"true" negatable:"" help:"Answer Prometheus at /metrics." group:"telemetry"`
 		OTLP     string `placeholder:"URL" help:"OpenTelemetry collector that turns are sent to as spans, such as http://localhost:4317. Empty goes by OTEL_EXPORTER_OTLP_ENDPOINT, and without that sends none." group:"telemetry"`
@@ -270,6 +275,7 @@ func (s *settings) Validate() error {
 	}
 	check(s.TTS.Speed >= 0.25 && s.TTS.Speed <= 4, "tts-speed is %v: it must be 0.25 to 4", s.TTS.Speed)
 	check(s.TTS.Threads >= 1 && s.TTS.Threads <= mostThreads, "tts-threads is %d: it must be 1 to %d", s.TTS.Threads, mostThreads)
+	check(s.Record.Buffer >= time.Second && s.Record.Buffer <= 10*time.Minute, "record-buffer is %v: it must be 1s to 10m", s.Record.Buffer)
 	check(s.Trace.Keep >= 0 && s.Trace.RecordKeep >= 0, "trace-keep and trace-record-keep must not be negative")
 	check(s.Trace.Bytes == 0 || s.Trace.Bytes >= 1<<20, "trace-bytes is %d: it must be at least 1048576, or 0 for no limit", s.Trace.Bytes)
 	errs = append(errs, s.plan().Validate(), s.Tools.validate())
