@@ -1,13 +1,16 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -19,8 +22,11 @@ import (
 	"riposte/budget"
 	"riposte/budget/trace"
 	"riposte/caller"
+	"riposte/llm"
 	"riposte/native/nativetest"
 	"riposte/remote"
+	"riposte/stt"
+	"riposte/tts"
 )
 
 // cloud is a server that hears, answers and speaks, and can be told to have a fault.
@@ -272,6 +278,79 @@ func get(t *testing.T, url string) string {
 	}
 	http.DefaultClient.CloseIdleConnections()
 	return string(b)
+}
+
+// Engines of this machine stand in for those elsewhere, and those for these, all three at once.
+func TestRemoteReserve(t *testing.T) {
+	const ear, mind, voice = "whisper-tiny.en-q8_0", "smollm2-135m-instruct-q8_0", "piper-en_us-joe-medium"
+	c := newCloud(t, "Get a dog. It is a friend.")
+	dead := newCloud(t, "")
+	there := routeFile(t, fmt.Sprintf("stt: {model: %[1]q, key: %[2]q, fallback: %[3]q}\nllm: {model: %[1]q, key: %[2]q, hedge: %[4]q}\ntts: {voice: %[1]q, key: %[2]q, fallback: %[5]q}\n",
+		dead.URL, cloudKey, ear, mind, voice))
+	s := newService(testSettings(t, "--stt-model="+ear, "--stt-fallback="+c.URL, "--stt-fallback-key="+cloudKey, "--llm-model="+mind, "--llm-hedge="+c.URL, "--llm-hedge-key="+cloudKey,
+		"--tts-voice="+voice, "--tts-fallback="+c.URL, "--tts-fallback-key="+cloudKey, "--vad-turn=", "--talk-silence=300ms", "--talk-guesses=0", "--talk-stall=20s", "--tts-cache=0",
+		"--budget-stt=5s", "--budget-llm=5s", "--budget-tts=5s", "--routes=there="+there, "--trace-file=none"), slog.New(slog.DiscardHandler))
+	ended := turnsEnded{defaultRoute: make(chan trace.Turn, 1), "there": make(chan trace.Turn, 1)}
+	s.traces = append(s.traces, ended)
+	url, stop, err := s.alone(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.rehearsed(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, stage := range budget.Stages[1:] {
+		dead.has(stage, refuses(http.StatusInternalServerError))
+	}
+	broken := errors.New("broken")
+	here := s.engines.crew(defaultRoute)
+	here.stt.(*stt.Fallback).First = stt.Whole(func(context.Context, audio.PCM, stt.Options) (stt.Transcript, error) { return stt.Transcript{}, broken })
+	here.tts.(*tts.Fallback).First = tts.SynthesizerFunc{Hz: here.tts.Rate(), Fn: func(context.Context, string, tts.Options) iter.Seq2[audio.PCM, error] {
+		return func(yield func(audio.PCM, error) bool) { yield(nil, broken) }
+	}}
+	s.model = brokenModel{here.llm, broken}
+	for _, tt := range []struct{ name, route string }{{"those elsewhere for those here", defaultRoute}, {"those here for those elsewhere", "there"}} {
+		t.Run(tt.name, func(t *testing.T) {
+			calls := caller.Caller{URL: url, Model: tt.route, Wait: time.Minute}
+			line, err := calls.Dial(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer line.Close()
+			heard, err := line.Say(t.Context(), brief(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			turn := <-ended[tt.route]
+			if turn.Report.Verdict != budget.Masked || !strings.Contains(strings.ToLower(turn.Said), "dog or a cat") {
+				t.Errorf("it was %s, it heard %q: %+v", turn.Report.Verdict, turn.Said, turn.Events)
+			}
+			if elsewhere := turn.Answer == c.says; turn.Answer == "" || elsewhere != (tt.route == defaultRoute) {
+				t.Errorf("it answered %q", turn.Answer)
+			}
+			for _, want := range []budget.ActionKind{budget.Substitute, budget.Hedge, budget.FasterVoice} {
+				if !slices.ContainsFunc(turn.Report.Actions, func(a budget.Action) bool { return a.Kind == want }) {
+					t.Errorf("there was no %s: %+v", want, turn.Report.Actions)
+				}
+			}
+			if _, ok := audio.FirstAudible(heard.Audio, max(heard.Rate, 1)); !ok {
+				t.Error("nothing was to be heard")
+			}
+		})
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// brokenModel is a model that answers nothing.
+type brokenModel struct {
+	llm.Generator
+	err error
+}
+
+func (b brokenModel) Generate(context.Context, llm.Request) iter.Seq2[llm.Piece, error] {
+	return func(yield func(llm.Piece, error) bool) { yield(llm.Piece{}, b.err) }
 }
 
 // Who asks over REST while an engine elsewhere fails is told whether to come again, and what to mend; and who runs the service sees it.

@@ -206,6 +206,32 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// A server that dies while it answers is asked again, with all that was said, and the turn's bill says so. So is one that was there for the turn
+// before and has closed the connection since.
+func TestRedial(t *testing.T) {
+	var times atomic.Int32
+	e := open(t, func(w http.ResponseWriter, _ *http.Request, a asked) {
+		if times.Add(1) == 2 {
+			panic(http.ErrAbortHandler)
+		}
+		w.Header().Set("Connection", "close")
+		text(w, fmt.Sprint("heard ", a.sound))
+	}, func(e *Engine) { e.Server.Limits.Redials = 1 })
+	for turn, detours := range []int{0, 1, 0} {
+		var bill budget.Bill
+		tr, err := stt.Transcribe(budget.WithBill(t.Context(), &bill), e, voiced(time.Second), stt.Options{})
+		if err != nil || tr.Text != "heard 1s" {
+			t.Fatalf("turn %d: %q, %v", turn, tr.Text, err)
+		}
+		if d := bill.Detours(); len(d) != detours || detours > 0 && d[0].Stage != budget.STT {
+			t.Errorf("turn %d: the bill has %+v", turn, d)
+		}
+	}
+	if times.Load() != 4 {
+		t.Errorf("asked %d times", times.Load())
+	}
+}
+
 // Who is interrupted does not wait, and nothing is delivered of a stream that is closed.
 func TestStops(t *testing.T) {
 	e := open(t, func(_ http.ResponseWriter, r *http.Request, _ asked) { <-r.Context().Done() }, func(e *Engine) { e.First = time.Minute })

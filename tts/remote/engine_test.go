@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,7 +29,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // open returns an engine of a server that answers so.
-func open(t *testing.T, answer http.HandlerFunc) *Engine {
+func open(t *testing.T, answer http.HandlerFunc, change ...func(*Engine)) *Engine {
 	t.Helper()
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/audio/speech", answer)
@@ -41,6 +42,9 @@ func open(t *testing.T, answer http.HandlerFunc) *Engine {
 	e := &Engine{
 		Server: &remote.Server{Address: a, Stage: budget.TTS, Limits: remote.Limits{Idle: 300 * time.Millisecond, Bytes: 1 << 20, Redials: -1}},
 		Voice:  "af", Language: "en", First: 400 * time.Millisecond,
+	}
+	for _, c := range change {
+		c(e)
 	}
 	if err := e.Open(t.Context()); err != nil {
 		t.Fatal(err)
@@ -216,6 +220,39 @@ func TestSpeakFaults(t *testing.T) {
 				t.Errorf("%v were heard of %v", all.Duration(Rate), tt.heard)
 			}
 		})
+	}
+}
+
+// A server that dies before its first sound is asked again, and the turn's bill says so; one that dies behind that is not, since what was heard
+// would be heard twice.
+func TestSpeakRedial(t *testing.T) {
+	for _, tt := range []struct {
+		before time.Duration // What sounds before it dies.
+		asked  int32
+		heard  time.Duration
+		want   error
+	}{{0, 2, 400 * time.Millisecond, nil}, {300 * time.Millisecond, 1, 300 * time.Millisecond, remote.ErrCut}} {
+		var times atomic.Int32
+		e := open(t, func(w http.ResponseWriter, _ *http.Request) {
+			if times.Add(1) == 1 {
+				if tt.before > 0 {
+					w.Header().Set("Content-Type", "audio/pcm")
+					_, _ = w.Write(tone(tt.before, Rate).AppendBytes(nil))
+					w.(http.Flusher).Flush()
+				}
+				panic(http.ErrAbortHandler)
+			}
+			w.Header().Set("Content-Type", "audio/pcm")
+			_, _ = w.Write(tone(400*time.Millisecond, Rate).AppendBytes(nil))
+		}, func(e *Engine) { e.Server.Limits.Redials = 1 })
+		var bill budget.Bill
+		all, _, err := hear(budget.WithBill(t.Context(), &bill), e, "Hello.")
+		if !errors.Is(err, tt.want) || times.Load() != tt.asked || len(bill.Detours()) != int(tt.asked)-1 {
+			t.Errorf("dead after %v: %v, asked %d times, %+v", tt.before, err, times.Load(), bill.Detours())
+		}
+		if off := tt.heard - all.Duration(Rate); off < 0 || off > 110*time.Millisecond { // what does not fill a part is not handed on
+			t.Errorf("dead after %v: %v were heard of %v", tt.before, all.Duration(Rate), tt.heard)
+		}
 	}
 }
 
