@@ -255,6 +255,8 @@ func (t *turn) status(o outcome) outcome {
 		o.status, o.reason, o.err = transport.Cancelled, "client_cancelled", nil
 	case errors.Is(cause, transport.ErrHungUp):
 		o.status, o.reason, o.err = transport.Cancelled, "hung_up", nil
+	case errors.Is(cause, transport.ErrEnded), errors.Is(cause, transport.ErrTransferred): // the answer itself did that, when it had been heard
+		o.status, o.reason, o.err = transport.Completed, "", nil
 	case errors.Is(cause, transport.ErrShutdown):
 		o.status, o.reason, o.err = transport.Cancelled, "shutdown", nil
 	case errors.Is(cause, transport.ErrSlowReader), errors.Is(cause, transport.ErrLost), errors.Is(cause, transport.ErrIdle),

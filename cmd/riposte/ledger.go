@@ -89,7 +89,7 @@ func (l *ledger) count(out transport.Outbound) {
 	defer l.mu.Unlock()
 	switch out := out.(type) {
 	case transport.Voice:
-		if l.first.IsZero() && !out.Response.Aside {
+		if l.spoken += audio.Duration(len(out.PCM), max(out.Rate, 1)); l.first.IsZero() && !out.Response.Aside {
 			l.first = time.Now()
 		}
 	case transport.Words:
@@ -100,7 +100,6 @@ func (l *ledger) count(out transport.Outbound) {
 		l.words += len(strings.Fields(out.Text))
 		l.note(llm.User, out.Text)
 	case transport.ResponseDone:
-		l.spoken += out.Voice
 		if !out.Response.Aside {
 			l.note(llm.Assistant, out.Text)
 		}

@@ -77,6 +77,10 @@ func (c *call) heard(ctx context.Context) error {
 	for {
 		now := time.Now()
 		c.mu.Lock()
+		if !c.pace.whole() && c.pace.waiting() > 0 { // what does not fill a frame would wait for the rest of an answer that waits for this
+			c.pace.pad(now)
+			poke(c.news)
+		}
 		sounding := c.pace.waiting() > 0 || c.pace.hand(now) > 0
 		marked := len(c.marks.pending) > 0
 		c.mu.Unlock()
