@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -103,8 +104,12 @@ func (s *Store) compile(ctx context.Context, l library, want build, archive, dir
 			return err
 		}
 	}
+	linked, err := s.linked(l, want.Compiler)
+	if err != nil {
+		return err
+	}
 	if err := runStep(progress, "configuring "+l.title(), Pieces, func(step Step) error {
-		cmd := exec.CommandContext(ctx, "cmake", append([]string{"-G", "Ninja", "-S", src, "-B", obj}, l.flags...)...)
+		cmd := exec.CommandContext(ctx, "cmake", slices.Concat([]string{"-G", "Ninja", "-S", src, "-B", obj}, l.flags, linked)...)
 		if l.gpu == CUDA {
 			var err error
 			if cmd.Env, err = cudaTools(); err != nil {

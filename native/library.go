@@ -20,6 +20,7 @@ type library struct {
 	headers []string // Folders of src whose *.h files are wanted.
 	lib     string   // Suffixes of the libraries that are wanted, as a glob; empty for none.
 	program string   // The program that is wanted; empty for none.
+	base    *library // What it is linked to, which has to be there before; nil for nothing.
 	patches []patch
 }
 
@@ -96,24 +97,6 @@ func llamaLibrary(gpu GPU) library {
 	return l
 }
 
-// llamaServer is llama.cpp's own server, which tests ask as a service on another machine. It is one program, with all that it needs inside.
-func llamaServer() library {
-	return library{
-		name: "llama-server", version: "0.3.36", source: llamaSource, root: "llama_cpp_python-0.3.36/vendor/llama.cpp",
-		flags: append(commonFlags(),
-			"-DBUILD_SHARED_LIBS=OFF",
-			"-DLLAMA_BUILD_TESTS=OFF",
-			"-DLLAMA_BUILD_EXAMPLES=OFF",
-			"-DLLAMA_BUILD_TOOLS=ON",
-			"-DLLAMA_BUILD_SERVER=ON",
-			"-DLLAMA_BUILD_APP=OFF",
-			"-DLLAMA_BUILD_UI=OFF",
-			"-DLLAMA_OPENSSL=OFF",
-		),
-		target: "llama-server", program: "llama-server",
-	}
-}
-
 // wanted is the build of l that this machine runs, without the compiler.
 func (l library) wanted() (build, error) {
 	cpu, err := cpuFeatures()
@@ -132,6 +115,13 @@ func (l library) wanted() (build, error) {
 			return build{}, err
 		}
 		flags += " GPU=" + strings.Join(models, ", ")
+	}
+	if l.base != nil {
+		base, err := l.base.wanted()
+		if err != nil {
+			return build{}, err
+		}
+		flags += " base=" + base.key()
 	}
 	for _, p := range l.patches {
 		if len(p.text) > 0 {

@@ -104,6 +104,40 @@ func TestBuild(t *testing.T) {
 	}
 }
 
+// A program is linked to a library that was built before, and found anew where that is another one.
+func TestBuildOn(t *testing.T) {
+	s, base := fakeLibrary(t)
+	l := base
+	l.name, l.program, l.base = "server", "server", &base
+	fakeToolchain(t, "mkdir bin; echo code >bin/server; echo code >liblib.a")
+	if err := s.build(t.Context(), l, silent{}); !errors.Is(err, ErrMissing) {
+		t.Errorf("without what it is linked to: %v", err)
+	}
+	for _, l := range []library{base, l} {
+		if err := s.build(t.Context(), l, silent{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	below, err := s.find(base, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if log, err := os.ReadFile(s.log("server-configure")); err != nil ||
+		!strings.Contains(string(log), " -DRIPOSTE_LLAMA="+below+"/lib -DCMAKE_INSTALL_RPATH=$ORIGIN/../"+filepath.Base(below)+"/lib") {
+		t.Errorf("it was configured by %s, %v", log, err)
+	}
+	dir, err := s.find(l, "")
+	if err != nil || entries(t, dir) != "LICENSE manifest.json server" {
+		t.Errorf("%v: %s", err, entries(t, dir))
+	}
+	other := base
+	other.flags = []string{"-DX=ON"}
+	l.base = &other
+	if _, err := s.find(l, ""); !errors.Is(err, ErrMissing) {
+		t.Errorf("with another library below: %v", err)
+	}
+}
+
 func TestBuildFails(t *testing.T) {
 	s, l := fakeLibrary(t)
 	fakeToolchain(t, "echo 'lib.c:3:1: error: unknown type'; exit 1")

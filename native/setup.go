@@ -97,7 +97,7 @@ func (p Plan) builds() (all []library) {
 		all = append(all, whisperLibrary(), llamaLibrary(p.GPU))
 	}
 	if p.Server {
-		all = append(all, llamaServer())
+		all = append(all, llamaLibrary(NoGPU), llamaServer()) // which is linked to the one before
 	}
 	return all
 }

@@ -139,11 +139,15 @@ func (s *Store) LlamaDir(gpu GPU) (string, error) {
 
 // LlamaServer returns the path of llama.cpp's own server.
 func (s *Store) LlamaServer() (string, error) {
-	dir, err := s.find(llamaServer(), "")
+	l := llamaServer()
+	dir, err := s.find(l, "")
+	if err == nil {
+		_, err = s.find(*l.base, "") // without which it does not start
+	}
 	if err != nil {
 		return "", fmt.Errorf("%w (make test-clients provides it)", err)
 	}
-	return filepath.Join(dir, llamaServer().program), nil
+	return filepath.Join(dir, l.program), nil
 }
 
 // ONNXRuntime returns the path of ONNX Runtime's shared library.
