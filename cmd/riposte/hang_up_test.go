@@ -6,6 +6,7 @@ import (
 	"errors"
 	"iter"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,8 +54,21 @@ func (e *endings) CallEnded(c trace.Call) {
 	e.all = append(e.all, c)
 }
 
-// Over a real wire a caller hears the goodbye to its end before the model hangs up; the call is recorded whole, and its record says who called whom.
+// Over real wires, one whose far side keeps sound and one that needs it all the time, a caller hears the goodbye to its end before the model hangs up; the call is recorded whole, and its record says who called whom.
 func TestModelHangsUp(t *testing.T) {
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket := free.Addr().String()
+	free.Close()
+	for _, wire := range []phone.Wire{phone.Twilio, phone.AudioSocket} {
+		t.Run(string(wire), func(t *testing.T) { hangsUp(t, wire, socket) })
+	}
+}
+
+// hangsUp holds the call by one wire.
+func hangsUp(t *testing.T, wire phone.Wire, socket string) {
 	nativetest.File(t, "silero-vad")
 	nativetest.ONNXRuntime(t)
 	clip, err := talker()
@@ -63,9 +77,9 @@ func TestModelHangsUp(t *testing.T) {
 	}
 	const token = "the account's auth token"
 	dir := t.TempDir()
-	sales := routeFile(t, "phone:\n  numbers: [+4930*]\n  hang-up: true\nprice:\n  call: 0.25\nrecord:\n  dir: "+dir+"\n")
+	sales := routeFile(t, "phone:\n  numbers: [+4930*, \"*\"]\n  hang-up: true\nprice:\n  call: 0.25\nrecord:\n  dir: "+dir+"\n")
 	set := testSettings(t, "--twilio-token="+token, "--calls-max=1", "--calls-load=1", "--trace-file=none", "--routes=sales="+sales,
-		"--stt-model=stub", "--llm-model=stub", "--tts-voice=stub", "--vad-turn=", "--talk-silence=500ms", "--tts-speed=4")
+		"--stt-model=stub", "--llm-model=stub", "--tts-voice=stub", "--vad-turn=", "--talk-silence=500ms", "--tts-speed=4", "--asterisk-audiosocket="+socket)
 	s := newService(set, slog.New(slog.DiscardHandler))
 	s.stubs = &stub.Engines{Delays: stub.Delays{STT: 50 * time.Millisecond, LLM: 50 * time.Millisecond, TTS: 50 * time.Millisecond}, Sound: clip.PCM, Rate: clip.Rate}
 	s.around.llm = func(g llm.Generator) llm.Generator { return farewell{g} }
@@ -79,6 +93,9 @@ func TestModelHangsUp(t *testing.T) {
 	line := phone.Phone{
 		Wire: phone.Twilio, Address: strings.Replace(at, "ws://", "http://", 1) + "/twilio/voice", From: "+4989111", To: "+4930222", Secret: token, Bare: true,
 		Delay: 20 * time.Millisecond, Buffer: 60 * time.Millisecond,
+	}
+	if wire == phone.AudioSocket {
+		line = phone.Phone{Wire: wire, Address: socket, Delay: 20 * time.Millisecond}
 	}
 	call, err := line.Dial(t.Context())
 	if err != nil {
