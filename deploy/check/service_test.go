@@ -76,6 +76,12 @@ func (s *service) live() {
 	c.Reason = "hung_up"
 	s.CallEnded(c)
 	s.Refused("too_many_calls")
+	s.RequestEnded(trace.Request{
+		Endpoint: "/v1/chat/completions", Stage: budget.LLM, Model: "smollm2", Status: 200, Began: speechEnd, Ended: speechEnd.Add(2 * time.Second), First: 300 * msec,
+		Tokens: trace.Tokens{Input: 120, Cached: 100, Output: 20}, Work: trace.Work{Runs: 4, Waited: 3 * msec},
+	})
+	s.RequestEnded(trace.Request{Endpoint: "/v1/audio/speech", Stage: budget.TTS, Model: "joe", Status: 200, Began: speechEnd, Ended: speechEnd.Add(time.Second), Sound: 3 * time.Second})
+	s.AsideEnded(trace.Aside{Route: "default", Model: "smollm2", Status: "completed"})
 	s.Queues[0].Hold(12)
 	s.Queues[0].Refuse(1)
 	s.Queues[1].Hold(int64(400 * msec))
