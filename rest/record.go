@@ -84,7 +84,7 @@ func (s *Server) ended(x *exchange) {
 		about = append(about, slog.Duration("sound", n.Sound))
 	}
 	if x.err != nil {
-		about = append(about, slog.String("code", n.Code), slog.Any("err", x.err))
+		about = append(about, slog.String("code", n.Code), slog.String("err", short(x.err.Error())))
 	}
 	for _, d := range x.bill.Detours() {
 		about = append(about, slog.String("detour", d.Why))

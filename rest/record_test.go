@@ -130,6 +130,7 @@ func TestLogged(t *testing.T) {
 	ask(t, s, "POST", chats, chatBody(""))
 	ask(t, s, "POST", speech, `{"model":"joe","input":"x"}`)
 	ask(t, s, "GET", "/v1/models", "")
+	ask(t, s, "POST", chats, chatBody(`"n":`+strings.Repeat("9", 1<<20)))
 	var lines []map[string]any
 	for d := json.NewDecoder(&b); d.More(); {
 		var line map[string]any
@@ -138,8 +139,11 @@ func TestLogged(t *testing.T) {
 		}
 		lines = append(lines, line)
 	}
-	if len(lines) != 2 {
+	if len(lines) != 3 {
 		t.Fatalf("the log has %v", lines)
+	}
+	if err, _ := lines[2]["err"].(string); err == "" || len(err) > 2*mostMessage {
+		t.Errorf("what is wrong is said in %d bytes", len(err))
 	}
 	if l := lines[0]; l["level"] != "INFO" || l["endpoint"] != chats || l["model"] != "small" || l["status"] != 200. || l["request"] == "" || at(t, l, "tokens", "output") != 1. {
 		t.Errorf("a chat: %v", l)
