@@ -59,10 +59,10 @@ type phoneTrials struct {
 	left    int     // Answers that the call may still have.
 	answer  int     // The one that is being given,
 	asked   time.Time
-	spoke   time.Time // and between when and when it was asked for.
-	spoken  int       // Utterances of the voice before that.
-	after   []time.Duration
-	emptied []time.Duration
+	spoke   time.Time       // and from when to when the caller asked for it.
+	spoken  int             // Utterances of the voice before that.
+	after   []time.Duration // Samples of AfterCommit
+	emptied []time.Duration // and of Emptied.
 }
 
 // Run measures. A trial that fails is counted, and measuring goes on with a new call.
@@ -75,11 +75,8 @@ func (b *PhoneBargeIn) Run(ctx context.Context) (PhoneBargeInResult, error) {
 	if len(clips) == 0 {
 		return t.result, fmt.Errorf("%w: it has no clip with a transcript in the language, and without pauses in it", ErrCorpus)
 	}
-	r := t.result.Interruptions
-	if r == nil {
-		r = &InterruptionsResult{unsure: b.Telephone.Jitter}
-		t.result.Interruptions = r
-	}
+	r := &InterruptionsResult{unsure: b.Telephone.Jitter}
+	t.result.Interruptions = r
 	for attempt := 0; r.Times+r.Failed < b.Times && attempt < 4*b.Times; attempt++ {
 		err := t.trial(ctx)
 		if ctx.Err() != nil {
@@ -325,13 +322,8 @@ func wentOn(t trace.Turn) bool {
 // heard returns an answer as callers over the Realtime protocol know it: its clauses by the voice's own account of what it has spoken.
 func (t *phoneTrials) heard(m phone.Moment, a phone.Answer, turn trace.Turn, spoken int) (caller.Answer, error) {
 	sound := m.Sound[a.From:]
-	if n := len(m.Answers); m.Answers[n-1].From > a.From {
-		for _, next := range m.Answers {
-			if next.From > a.From {
-				sound = m.Sound[a.From:next.From]
-				break
-			}
-		}
+	if i := slices.IndexFunc(m.Answers, func(next phone.Answer) bool { return next.From > a.From }); i >= 0 {
+		sound = m.Sound[a.From:m.Answers[i].From]
 	}
 	played := min(m.Heard(a.From), len(sound))
 	if t.Telephone.Wire == phone.AudioSocket { // the silence behind it is none of the answer's
@@ -340,17 +332,27 @@ func (t *phoneTrials) heard(m phone.Moment, a phone.Answer, turn trace.Turn, spo
 	}
 	x := caller.Answer{ID: turn.ID, Sound: sound, Played: played, Dropped: len(sound) - played, Begins: a.Begins, Ends: a.Ends, Status: turn.Status, Heard: turn.Answer, Report: &caller.Report{}}
 	at := 0
-	for _, text := range t.Voice.since(spoken) {
+	add := func(text string, within audio.PCM) (found bool, err error) {
 		all, err := t.Voice.as(text, m.Rate)
 		if err != nil {
+			return false, err
+		}
+		from, length, ok := find(within, all)
+		if ok {
+			x.Clauses = append(x.Clauses, caller.Clause{Text: strings.TrimSpace(text) + " ", From: max(0, at+from)})
+			at = min(len(sound), max(at, at+from+length))
+		}
+		return ok, err
+	}
+	for _, text := range t.Voice.phrases() { // an answer that is late begins with one that was spoken long ago
+		if found, err := add(text, sound[:min(len(sound), m.Rate)]); found || err != nil {
+			break
+		}
+	}
+	for _, text := range t.Voice.since(spoken) {
+		if _, err := add(text, sound[at:]); err != nil {
 			return x, err
 		}
-		from, length, ok := find(sound[at:], all)
-		if !ok {
-			continue // none of it came
-		}
-		x.Clauses = append(x.Clauses, caller.Clause{Text: strings.TrimSpace(text) + " ", From: max(0, at+from)})
-		at = min(len(sound), max(at, at+from+length))
 	}
 	return x, nil
 }

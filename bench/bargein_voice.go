@@ -86,6 +86,16 @@ func (o *Overheard) since(n int) (texts []string) {
 	return texts
 }
 
+// phrases returns the texts of the utterances at the beginning that are not forgotten.
+func (o *Overheard) phrases() (texts []string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, u := range o.spoke[:min(rehearsed, len(o.spoke))] {
+		texts = append(texts, u.text)
+	}
+	return texts
+}
+
 // find looks for the sound of a text in what was received, as it was spoken once or several times. It returns where it begins, which is before
 // the received sound where its silent beginning was left out, and how long it is.
 func find(received audio.PCM, spoken []utterance) (from, length int, ok bool) {

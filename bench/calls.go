@@ -84,6 +84,7 @@ const maxRetry = 5 * time.Second
 // its cause.
 func (b *Calls) Run(ctx context.Context) (CallsResult, error) {
 	m := &manyCalls{Calls: b, turns: newTally(b.Seed), codes: map[string]int{}}
+	m.turns.deaf = b.Telephone.deaf()
 	if len(b.Clips) == 0 {
 		return CallsResult{}, fmt.Errorf("%w: it has no clip with a transcript in the language", ErrCorpus)
 	}

@@ -19,6 +19,7 @@ type tally struct {
 	stages         map[string][]time.Duration
 	words          wer.Count
 	byKind         map[string]wer.Count
+	deaf           bool // Nobody tells what was heard.
 }
 
 func newTally(seed uint64) *tally {
@@ -34,10 +35,12 @@ func newTally(seed uint64) *tally {
 // add counts the n-th turn, the first being 0. err is why it failed.
 func (t *tally) add(n int, c Clip, turn caller.Turn, err error) {
 	r := &t.result
-	count := wer.WER(c.Transcript, turn.Transcript) // a turn that failed has missed all its words
-	t.words = t.words.Add(count)
-	for _, kind := range c.Kinds {
-		t.byKind[kind] = t.byKind[kind].Add(count)
+	if !t.deaf {
+		count := wer.WER(c.Transcript, turn.Transcript) // a turn that failed has missed all its words
+		t.words = t.words.Add(count)
+		for _, kind := range c.Kinds {
+			t.byKind[kind] = t.byKind[kind].Add(count)
+		}
 	}
 	r.Turns++
 	r.Cutoffs += turn.Cutoffs

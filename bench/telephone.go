@@ -19,6 +19,9 @@ type Telephone struct {
 	Silence time.Duration
 }
 
+// deaf reports whether nobody tells what the service has heard.
+func (t *Telephone) deaf() bool { return t != nil && t.Witness == nil }
+
 // heldCall is a call, by whichever wire.
 type heldCall interface {
 	// Say says something and returns what came of it once the answer has been heard.

@@ -69,6 +69,7 @@ type Guesses struct {
 // that no turn could get around.
 func (b *Turns) Run(ctx context.Context) (TurnsResult, error) {
 	t := newTally(b.Seed)
+	t.deaf = b.Telephone.deaf()
 	if len(b.Clips) == 0 {
 		return t.sum(), fmt.Errorf("%w: it has no clip with a transcript in the language", ErrCorpus)
 	}

@@ -369,6 +369,17 @@ func TestAudioSocket(t *testing.T) {
 		if len(m.Answers) != 1 || m.Answers[0].Begins.Sub(began) != 50*ms || m.Heard(0) != 20*160 {
 			t.Errorf("%d samples were heard, %+v", m.Heard(0), m.Answers)
 		}
+		// What came late at once is caught up with in silence.
+		for range 10 {
+			send(0x10, sound)
+		}
+		for range 20 {
+			send(0x10, make([]byte, 320))
+			time.Sleep(20 * ms)
+		}
+		if m = c.Now(); m.Waiting > 3*160 || m.Heard(0) < 30*160 {
+			t.Errorf("%d samples wait, %d were heard", m.Waiting, m.Heard(0))
+		}
 		send(0x10, sound[:100])
 		send(0x11, sound)
 		send(0x10, nil)

@@ -44,7 +44,7 @@ var (
 )
 
 func (p *Phone) newMedia() *media {
-	return &media{plain: p.Plain, connection: uuid.NewString(), channel: fmt.Sprintf("asterisk-%d.1", p.Seed), to: p.To}
+	return &media{plain: p.Plain, connection: uuid.NewString(), channel: "asterisk-" + uuid.NewString()[:8] + ".1", to: p.To}
 }
 
 // dialChanWS connects as Asterisk does for Dial(WebSocket/…).

@@ -72,8 +72,13 @@ func (s *speaker) waiting() (n int) {
 	return n
 }
 
-// play queues sound.
+// play queues sound. Where more is queued than is waited for, since some came late, silence is left out: so a telephone's buffer grows short again.
 func (s *speaker) play(p audio.PCM, now time.Time) {
+	if s.depth > 0 && s.waiting() > audio.Samples(s.depth+frame, s.rate) {
+		if _, ok := audio.FirstAudible(p, s.rate); !ok {
+			return
+		}
+	}
 	ready := s.pos(now)
 	if s.waiting() == 0 && s.at <= ready {
 		ready += int64(audio.Samples(s.depth, s.rate))

@@ -26,7 +26,7 @@ type benchTurnsCmd struct {
 	Slack    time.Duration `default:"300ms" help:"How much longer than a script says its words, answers and sounds may take; a third of it for what only takes ears."`
 	Turns    int           `placeholder:"N" help:"Turns to take; without it, or with 0, each clip once."`
 	URL      string        `name:"url" placeholder:"URL" help:"Service to measure; without it, one is started for this measurement alone."`
-	Wire     string        `default:"ws" enum:"ws,webrtc,twilio,audiosocket,chanws" help:"How to call: ws (WebSocket), webrtc, or by a telephone wire: twilio (Media Streams), audiosocket or chanws (Asterisk's chan_websocket)."`
+	Wire     string        `default:"ws" enum:"ws,webrtc,twilio,audiosocket,chanws" help:"How to call: ws (WebSocket), webrtc, or by a telephone wire: twilio (Media Streams), audiosocket or chanws (Asterisk's chan_websocket). By those the caller is told nothing but sound: the rest is known of a service that is started for this measurement."`
 	Beside   bool          `default:"true" negatable:"" help:"With a telephone wire: say each clip over WebSocket as well, in turn with that, so that both can be compared."`
 	Language string        `default:"en" help:"Language of the clips to say."`
 	Seed     uint64        `default:"1" help:"Order of the clips."`
@@ -146,8 +146,8 @@ func showTurns(out io.Writer, r bench.TurnsResult) error {
 		fmt.Fprintf(out, "turn %d failed, %s: %s\n", f.Turn, filepath.Base(f.Clip), f.Why)
 	}
 	if b := r.Beside; b != nil {
-		fmt.Fprintf(out, "the same clips over WebSocket, in turn with these: gap p50 %.0f ms, p95 %.0f, p99 %.0f; %d failed; the telephone wire takes %.0f ms more at the median\n",
-			b.Gap.P50, b.Gap.P95, b.Gap.P99, b.Failed, b.Difference)
+		fmt.Fprintf(out, "the same clips over WebSocket, in turn with these: gap p50 %.0f ms, p95 %.0f, p99 %.0f (by the service p50 %.0f); %d failed; the telephone wire takes %.0f ms more at the median\n",
+			b.Gap.P50, b.Gap.P95, b.Gap.P99, b.PlatformGap.P50, b.Failed, b.Difference)
 	}
 	for _, f := range r.Faults {
 		fmt.Fprintf(out, "against the wire's protocol: %s\n", f)
