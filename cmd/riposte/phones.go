@@ -18,7 +18,7 @@ type lineSettings struct {
 	Public   string        `placeholder:"URL" help:"Where telephone providers reach the service, such as https://voice.example.com: they sign requests to it, and open their streams there. Empty goes by what their requests say." group:"phone"`
 	Proxied  bool          `help:"Without phone-public, believe X-Forwarded-Proto and X-Forwarded-Host, which a proxy in front of the service sets. Without such a proxy anybody could." group:"phone"`
 	Message  int           `default:"65536" help:"Longest message of a telephone line, in bytes." group:"phone"`
-	Waiting  int           `default:"32" help:"Connections of telephone lines that have not said yet which call they bring. More are refused." group:"phone"`
+	Waiting  int           `default:"32" help:"Connections of telephone lines that have not said yet which call they bring. Where more come, the one that has waited the longest is closed." group:"phone"`
 	Start    time.Duration `default:"5s" help:"How long they may take to say so." group:"phone"`
 	Idle     time.Duration `default:"10s" help:"How long nothing at all may come over a telephone line: silence comes as sound." group:"phone"`
 	Slow     time.Duration `default:"5s" help:"How long a telephone line may take to take what it is sent." group:"phone"`

@@ -53,13 +53,8 @@ func (s *Server) ServeAudioSocket(ctx context.Context, listener net.Listener) er
 			_ = conn.Close()
 			continue
 		}
-		done, err := s.Phone.Wait()
-		if err != nil {
-			turnedAway.warn(conn, err.Error())
-			_ = conn.Close()
-			continue
-		}
-		held.Go(func() { s.takeAudioSocket(ctx, conn, done) })
+		waits, done := s.Phone.Wait(ctx)
+		held.Go(func() { s.takeAudioSocket(ctx, waits, conn, done) })
 	}
 }
 
@@ -97,15 +92,20 @@ func (s *Server) isPeer(from net.Addr) bool {
 	return false
 }
 
-// takeAudioSocket holds the call that a connection brings. done says that it is known which one that is, or that it will not be.
-func (s *Server) takeAudioSocket(ctx context.Context, conn net.Conn, done func()) {
+// takeAudioSocket holds the call that a connection brings. It waits for word of which one that is, and no longer than waits lasts. done says that it
+// is known, or that it will not be.
+func (s *Server) takeAudioSocket(ctx, waits context.Context, conn net.Conn, done func()) {
 	l := newSocketLine(conn, s.Phone.Bounds())
-	began := context.AfterFunc(ctx, func() { _ = conn.Close() }) // before there is a call
+	begun := context.AfterFunc(waits, func() { _ = conn.Close() })
 	o, err := s.open(l)
-	began()
+	if !begun() {
+		err = context.Cause(waits)
+	}
 	done()
 	if err != nil {
-		s.Log.Warn("a connection of AudioSocket brought no call", "from", conn.RemoteAddr().String(), "err", err)
+		if !errors.Is(err, phone.ErrCrowded) { // which is told already
+			s.Log.Warn("a connection of AudioSocket brought no call", "from", conn.RemoteAddr().String(), "err", err)
+		}
 		l.Close(err)
 		return
 	}
@@ -253,7 +253,7 @@ func (l *socketLine) event(f frame) (phone.Event, error) {
 		if len(f.payload) == 1 && f.payload[0] == 1 {
 			return nil, transport.ErrHungUp
 		}
-		return nil, fmt.Errorf("an error of Asterisk's, %#x: %w", f.payload, transport.ErrLost)
+		return nil, fmt.Errorf("an error of Asterisk's, %#.16x: %w", f.payload, transport.ErrLost)
 	}
 	l.between = 0
 	if f.kind != l.sound {

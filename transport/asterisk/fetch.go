@@ -44,18 +44,14 @@ func (s *Server) fetch(held context.Context, w http.ResponseWriter, r *http.Requ
 		http.Error(w, fmt.Sprintf("No call may be fetched from %q: name the address of Asterisk's HTTP server, such as ws://127.0.0.1:8088, in the setting asterisk.exchanges.", c.URL), http.StatusForbidden)
 		return
 	}
-	done, err := s.Phone.Wait()
-	if err != nil {
-		busy(w, err)
-		return
-	}
+	waits, done := s.Phone.Wait(held)
 	ws, err := s.connect(r.Context(), exchange, c.ConnectionID)
 	if err != nil {
 		done()
 		http.Error(w, fmt.Sprintf("Asterisk was not reached: %v.", err), http.StatusBadGateway)
 		return
 	}
-	s.calls.Go(func() { s.takeMedia(held, s.Phone.Socket(ws), c.announcement, done) })
+	s.calls.Go(func() { s.takeMedia(held, waits, s.Phone.Socket(ws), c.announcement, done) })
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusAccepted)
 	writeJSON(w, struct {

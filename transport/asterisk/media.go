@@ -26,17 +26,13 @@ func (s *Server) Media(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "This takes the calls of Asterisk's chan_websocket: set protocols = media in websocket_client.conf.", http.StatusBadRequest)
 		return
 	}
-	done, err := s.Phone.Wait()
-	if err != nil {
-		busy(w, err)
-		return
-	}
+	waits, done := s.Phone.Wait(r.Context())
 	socket, err := s.Phone.Upgrade(w, r, subprotocol)
 	if err != nil {
 		done()
 		return
 	}
-	s.takeMedia(r.Context(), socket, about(r.URL.Query()), done)
+	s.takeMedia(r.Context(), waits, socket, about(r.URL.Query()), done)
 }
 
 // busy answers a request for whose call there is no room.
@@ -55,16 +51,20 @@ func websocketProtocols(r *http.Request) (all []string) {
 	return all
 }
 
-// takeMedia holds the call that a WebSocket brings, of which something may be known. done says that it is known which one that is, or that
-// it will not be.
-func (s *Server) takeMedia(ctx context.Context, socket *phone.Socket, known announcement, done func()) {
-	began := context.AfterFunc(ctx, func() { socket.Close(transport.ErrShutdown) }) // before there is a call
+// takeMedia holds the call that a WebSocket brings, of which something may be known. It waits for word of which one that is, and no longer than waits
+// lasts. done says that it is known, or that it will not be.
+func (s *Server) takeMedia(ctx, waits context.Context, socket *phone.Socket, known announcement, done func()) {
+	begun := context.AfterFunc(waits, func() { socket.Close(context.Cause(waits)) })
 	l := &mediaLine{socket: socket, answers: s.Answer}
 	o, err := s.openMedia(l, known)
-	began()
+	if !begun() {
+		err = context.Cause(waits)
+	}
 	done()
 	if err != nil {
-		s.Log.Warn("a connection of chan_websocket brought no call", "err", err)
+		if !errors.Is(err, phone.ErrCrowded) { // which is told already
+			s.Log.Warn("a connection of chan_websocket brought no call", "err", err)
+		}
 		socket.Close(err)
 		return
 	}

@@ -27,7 +27,8 @@ type call struct {
 	limits   Limits
 	end      context.CancelCauseFunc // Of the context in which the call is held.
 	gone     chan struct{}           // Closed when that has ended.
-	idle     *time.Timer             // Runs out when nothing comes for too long.
+	idle     *time.Timer             // Runs out when nothing comes for too long,
+	full     *time.Timer             // and this when the far side wants nothing for too long.
 	leading  atomic.Bool             // The far side has been asked to lead the caller elsewhere.
 	counts   counts
 
@@ -94,6 +95,9 @@ func (c *call) hold(ctx context.Context) error {
 	expiry := time.AfterFunc(c.limits.Lifetime, func() { c.end(transport.ErrExpired) })
 	defer expiry.Stop()
 	c.idle = time.AfterFunc(c.limits.Idle, func() { c.end(transport.ErrIdle) })
+	c.full = time.AfterFunc(c.limits.Write, c.refused)
+	c.full.Stop()
+	defer c.full.Stop()
 	stop := context.AfterFunc(ctx, func() { close(c.gone) })
 	defer stop()
 

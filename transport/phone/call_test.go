@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"riposte/audio"
 	"riposte/audio/dtmf"
@@ -84,6 +85,90 @@ func TestPieces(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A far side's clock that runs away makes no more silence than time goes by: it would fill disks, and keep recognisers at work.
+func TestRunawayClock(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFar(mulaw)
+		var got []transport.Inbound
+		s := listening(&got)
+		go func() {
+			for i := range 1000 {
+				f.events <- Media{Coded: mulaw.silence(8), Arrived: time.Now(), Sequence: uint64(i + 1), At: time.Duration(i) * 10 * time.Second, Timed: true}
+				time.Sleep(2 * ms)
+			}
+			f.events <- ended{why: transport.ErrHungUp}
+		}()
+		if err := s.Converse(t.Context(), f, opened(mulaw, 0, false)); err != transport.ErrHungUp {
+			t.Error(err)
+		}
+		var sound time.Duration
+		for _, in := range got {
+			sound += in.(transport.Sound).PCM.Duration(8000)
+		}
+		if most := 2*time.Second + 2*time.Second + 1000*ms; sound > most {
+			t.Errorf("1 s of sound in 2 s came to %v", sound)
+		}
+	})
+}
+
+// A far side that wants no more sound, and never wants any again, ends the call, as one does that does not read; one that is held up does not.
+func TestUnwanted(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		far  func(f *far)
+		want error
+	}{
+		{"for ever", func(f *far) { f.events <- Flow{Stop: true} }, transport.ErrSlowReader},
+		{"said again and again", func(f *far) {
+			for range 7 {
+				f.tells(Flow{Stop: true})
+				time.Sleep(time.Second)
+			}
+		}, transport.ErrSlowReader},
+		{"for a while", func(f *far) { f.events <- Flow{Stop: true}; time.Sleep(4 * time.Second); f.events <- Flow{} }, transport.ErrHungUp},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				f := newFar(mulaw)
+				s := held(func(ctx context.Context, c transport.Call, set transport.Settings) error {
+					s := &speaker{T: t, call: c, settings: set, ctx: context.WithoutCancel(ctx)}
+					time.Sleep(ms)
+					s.say("a", ctx.Done(), 200*ms)
+					<-ctx.Done()
+					return context.Cause(ctx)
+				})
+				over := make(chan struct{})
+				go tt.far(f)
+				go func() {
+					for i := range 8 {
+						time.Sleep(time.Second)
+						select {
+						case f.events <- Nothing{}:
+						case <-over:
+							return
+						}
+						if i == 7 {
+							f.events <- ended{why: transport.ErrHungUp}
+						}
+					}
+				}()
+				err := s.Converse(t.Context(), f, opened(mulaw, 0, false))
+				close(over)
+				if err != tt.want {
+					t.Errorf("it ended with %v", err)
+				}
+			})
+		})
+	}
+}
+
+// What a far side sends may be as long as it likes; what is said of it is not.
+func TestMisuse(t *testing.T) {
+	if m := (&Misuse{strings.Repeat("é", 50_000)}).Error(); len(m) > mostMisuse+3 || !utf8.ValidString(m) {
+		t.Errorf("%d bytes", len(m))
 	}
 }
 
@@ -166,27 +251,36 @@ type stuck struct{ *far }
 
 func (stuck) Play([]byte) error { time.Sleep(5 * time.Second); return transport.ErrSlowReader }
 
-// Many connections that do not say what they bring take no more than the places for such.
+// Many connections that do not say what they bring take no more than the places for such, and keep nobody out: those that have waited the longest go.
 func TestWait(t *testing.T) {
 	var s Server
+	var waits []context.Context
 	var done []func()
 	for range 500 {
-		if d, err := s.Wait(); err == nil {
-			done = append(done, d)
-		} else if _, ok := errors.AsType[*Refusal](err); !ok {
-			t.Error(err)
+		ctx, d := s.Wait(t.Context())
+		waits, done = append(waits, ctx), append(done, d)
+	}
+	left := func() (n int) {
+		for i, ctx := range waits {
+			if ctx.Err() == nil {
+				n++
+			} else if i < 468 && context.Cause(ctx) != ErrCrowded {
+				t.Errorf("%d ended with %v", i, context.Cause(ctx))
+			}
 		}
+		return n
 	}
-	if len(done) != 32 {
-		t.Errorf("%d wait", len(done))
+	if left() != 32 || waits[499].Err() != nil {
+		t.Errorf("%d wait", left())
 	}
-	done[0]()
-	done[0]()
-	if _, err := s.Wait(); err != nil {
-		t.Error(err)
+	done[499]()
+	done[499]()
+	s.Wait(t.Context())
+	if left() != 31 {
+		t.Errorf("where there was a place %d were left", left())
 	}
-	if _, err := s.Wait(); err == nil {
-		t.Error("a place was given back twice")
+	if s.Wait(t.Context()); left() != 30 || waits[468].Err() == nil {
+		t.Errorf("a place was given back twice, or another than the longest went: %d are left", left())
 	}
 }
 

@@ -15,7 +15,8 @@ type ear struct {
 	ahead  time.Duration // How much more sound may come than time goes by.
 
 	began time.Time     // When the first piece came,
-	came  time.Duration // and how much sound has come since.
+	came  time.Duration // and how much sound has come since,
+	made  time.Duration // and silence was made.
 	last  uint64        // Number of the last piece; 0 before.
 	timed bool          // The far side's clock is known:
 	at    time.Duration // it shows this at the end of what came.
@@ -61,7 +62,9 @@ func (e *ear) take(m Media) (sound transport.Sound, f fate, err error) {
 	pcm := e.format.Decode(m.Coded)
 	if gap > rounding {
 		f = filled
-		pcm = append(make(audio.PCM, audio.Samples(min(gap, e.most), e.format.Rate)), pcm...)
+		gap = min(gap, e.most, m.Arrived.Sub(e.began)+e.most-e.made) // a clock that runs away makes no more of it than time goes by
+		e.made += gap
+		pcm = append(make(audio.PCM, audio.Samples(gap, e.format.Rate)), pcm...)
 	}
 	return transport.Sound{PCM: pcm, Rate: e.format.Rate, At: m.Arrived}, f, nil
 }

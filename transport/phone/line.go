@@ -2,6 +2,7 @@ package phone
 
 import (
 	"context"
+	"strings"
 	"time"
 )
 
@@ -70,4 +71,12 @@ const FrameLength = 20 * time.Millisecond
 // Misuse is what a far side did against the rules of its wire, so that the call had to end. The message says how to mend it.
 type Misuse struct{ Message string }
 
-func (m *Misuse) Error() string { return m.Message }
+// mostMisuse is how much of a message is shown, in bytes: it may quote what the far side sent, which may be as long as it likes.
+const mostMisuse = 400
+
+func (m *Misuse) Error() string {
+	if len(m.Message) > mostMisuse {
+		return strings.ToValidUTF8(m.Message[:mostMisuse], "") + "…"
+	}
+	return m.Message
+}

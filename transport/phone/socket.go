@@ -37,20 +37,21 @@ func (s *Server) Upgrade(w http.ResponseWriter, r *http.Request, subprotocols ..
 // Serve holds a call over a WebSocket that a far side opens. begin reads what that says before the first sound, by Socket.First.
 func (s *Server) Serve(w http.ResponseWriter, r *http.Request, wire string, begin func(*Socket) (Line, Opening, error)) {
 	log := s.log().With("wire", wire, "remote", r.RemoteAddr)
-	done, err := s.Wait()
-	if err != nil {
-		log.Warn("a connection is refused", "why", err)
-		http.Error(w, err.Error(), http.StatusServiceUnavailable)
-		return
-	}
+	waits, done := s.Wait(r.Context())
 	defer done()
 	socket, err := s.Upgrade(w, r)
 	if err != nil {
 		return // it has answered
 	}
+	begun := context.AfterFunc(waits, func() { socket.Close(context.Cause(waits)) })
 	line, o, err := begin(socket)
+	if !begun() {
+		err = context.Cause(waits)
+	}
 	if err != nil {
-		log.Warn("a connection is refused", "why", err)
+		if !errors.Is(err, ErrCrowded) { // Wait tells of those
+			log.Warn("a connection is refused", "why", err)
+		}
 		socket.Close(err)
 		return
 	}
@@ -123,6 +124,8 @@ func (s *Socket) Close(why error) {
 		code, text = websocket.ClosePolicyViolation, "what was sent was not read"
 	case errors.Is(why, transport.ErrIdle):
 		code, text = websocket.ClosePolicyViolation, "nothing came for too long"
+	case errors.Is(why, ErrCrowded):
+		code, text = websocket.CloseTryAgainLater, "too many connections say nothing"
 	case errors.Is(why, transport.ErrShutdown), errors.Is(why, context.Canceled):
 		code, text = websocket.CloseGoingAway, "the service is shutting down"
 	}

@@ -224,8 +224,32 @@ func (c *call) resume() error {
 func (c *call) flow(stop bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if stop && !c.pace.full {
+		c.full.Reset(c.limits.Write)
+	} else if !stop {
+		c.full.Stop()
+	}
 	c.pace.flow(stop, time.Now())
 	poke(c.news)
+}
+
+// refused ends a call whose far side has wanted no sound for too long, though there is some that it may have.
+func (c *call) refused() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	over := false
+	select {
+	case <-c.gone:
+		over = true
+	default:
+	}
+	switch {
+	case over, !c.pace.full: // it has just said that it does
+	case c.pace.waiting() == 0, !c.pace.held.IsZero():
+		c.full.Reset(c.limits.Write)
+	default:
+		c.end(transport.ErrSlowReader)
+	}
 }
 
 // wrote ends the call where something could not be written.

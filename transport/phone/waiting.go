@@ -1,8 +1,9 @@
 package phone
 
 import (
+	"context"
 	"errors"
-	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -15,15 +16,20 @@ func (r *Refusal) Error() string { return "the call is refused: " + r.Why.Error(
 // Unwrap returns why.
 func (r *Refusal) Unwrap() error { return r.Why }
 
-// errCrowded says that too many connections have not said which call they bring.
-var errCrowded = errors.New("too many connections have not said which call they bring")
+// ErrCrowded says that a connection had to make room, since it has not said which call it brings, and so many others came that have not either.
+var ErrCrowded = errors.New("too many connections have not said which call they bring (phone.waiting): this one has waited the longest")
 
-// waiting counts the connections that have not said yet which call they bring, and keeps places for calls that were announced.
+// waiting holds the connections that have not said yet which call they bring, and keeps places for calls that were announced.
 type waiting struct {
 	mu     sync.Mutex
-	count  int
+	silent []*waiter // The one that has waited the longest first.
+	gone   int       // How many had to make room since that was told,
+	told   time.Time // which was here.
 	places map[announced]*place
 }
+
+// waiter is a connection that waits.
+type waiter struct{ leave context.CancelCauseFunc }
 
 // announced is a call that is to come.
 type announced struct{ wire, id string }
@@ -37,22 +43,34 @@ type place struct {
 // PlaceKept is how long a place is kept for a call that was announced. One that comes later is admitted like any other.
 const PlaceKept = 20 * time.Second
 
-// Wait takes one of the places for connections that have not said yet which call they bring: the first thing that a wire does with one. done
-// gives it back, the sooner the better; a second time it does nothing. The error says that there is none.
-func (s *Server) Wait() (done func(), err error) {
+// Wait takes one of the places for connections that have not said yet which call they bring: the first thing that a wire does with one. Who takes
+// it has shown nothing yet, so it is given to whoever comes, and the one that has waited the longest goes: else a few that say nothing would keep
+// all calls out. The context ends with ctx, and with ErrCrowded where the connection has to go. done gives the place back, the sooner the better; a
+// second time it does nothing.
+func (s *Server) Wait(ctx context.Context) (waits context.Context, done func()) {
 	most := s.Limits.withDefaults().Waiting
-	w := &s.waiting
+	waits, leave := context.WithCancelCause(ctx)
+	self, w := &waiter{leave}, &s.waiting
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.count >= most {
-		return nil, &Refusal{fmt.Errorf("%w: there may be %d (phone.waiting)", errCrowded, most)}
+	for len(w.silent) >= most {
+		w.silent[0].leave(ErrCrowded)
+		w.silent = slices.Delete(w.silent, 0, 1)
+		w.gone++
 	}
-	w.count++
-	return sync.OnceFunc(func() {
+	if now := time.Now(); w.gone > 0 && now.Sub(w.told) >= time.Second { // whoever reaches a port can make as many as they like
+		s.log().Warn("connections that have not said which call they bring make room for others", "count", w.gone, "waiting", most)
+		w.gone, w.told = 0, now
+	}
+	w.silent = append(w.silent, self)
+	return waits, func() {
+		leave(nil)
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.count--
-	}), nil
+		if i := slices.Index(w.silent, self); i >= 0 {
+			w.silent = slices.Delete(w.silent, i, i+1)
+		}
+	}
 }
 
 // Announce takes a place for a call before it comes, so that its far side can be told that there is none while it still rings. Converse finds
