@@ -34,7 +34,7 @@ GGML_VK_VISIBLE_DEVICES ?= 0,0
 # Where npm keeps what it has fetched.
 NPM_CACHE ?= $$(cd $${RIPOSTE_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/riposte} && pwd)/npm
 
-.PHONY: help run build native test test-gpu test-pure test-deploy test-clients clients conformance conformance-check vet fmt env clean
+.PHONY: help run build native test test-gpu test-long test-pure test-deploy test-clients clients conformance conformance-check vet fmt env clean
 
 help: ## List the targets.
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -62,6 +62,16 @@ test-gpu: ## Set up and test the language model on a GPU: a Vulkan one in softwa
 	@$(GO) run ./native/setup -gpu=$(TEST_GPU) -models=gpu
 	$(CGO) RIPOSTE_TEST_GPU=$(TEST_GPU) VK_DRIVER_FILES="$(VK_DRIVER_FILES)" GGML_VK_VISIBLE_DEVICES="$(GGML_VK_VISIBLE_DEVICES)" \
 		$(GO) test $(RACE) -count 1 -v -timeout 20m -run '^TestGPU' ./llm/llama
+
+# What takes minutes is tested as often, or for as long, as it is promised here, and less by make test; time is not real in most of it.
+LONG = TestPhoneBargeIn|TestPacing|TestFaults|TestPaceForLong
+
+test-long: export RIPOSTE_TEST_MODELS = required
+test-long: export RIPOSTE_TEST_LONG = 1
+test-long: export OMP_WAIT_POLICY = passive
+test-long: ## Set up and run the tests that make test shortens, in full.
+	@$(GO) run ./native/setup -gpu=none -models=test
+	$(CGO) $(GO) test -p $(PROCS) -timeout 20m -run '^($(LONG))$$' ./bench ./pipeline ./transport/phone
 
 test-clients: export RIPOSTE_TEST_MODELS = required
 test-clients: export RIPOSTE_TEST_CLIENTS = required

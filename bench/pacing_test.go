@@ -2,6 +2,7 @@ package bench
 
 import (
 	"math"
+	"os"
 	"testing"
 	"time"
 
@@ -20,10 +21,14 @@ func noise() caller.Speech {
 	return caller.Speech{Sound: p, Rate: audio.SpeechRate}
 }
 
-// An answer that goes on for an hour comes to the far side at one pace, without drift and without a gap. On the wires whose far side keeps time
-// itself, ten minutes are enough.
+// An answer that goes on for an hour comes to the far side at one pace, without drift and without a gap. It goes on for an hour with RIPOSTE_TEST_LONG=1,
+// and for five minutes otherwise.
 func TestPacing(t *testing.T) {
-	for wire, length := range map[phone.Wire]time.Duration{phone.AudioSocket: time.Hour, phone.Twilio: 10 * time.Minute, phone.ChanWS: 10 * time.Minute} {
+	length := 5 * time.Minute
+	if os.Getenv("RIPOSTE_TEST_LONG") != "" {
+		length = time.Hour
+	}
+	for _, wire := range []phone.Wire{phone.AudioSocket, phone.Twilio, phone.ChanWS} {
 		t.Run(string(wire), func(t *testing.T) {
 			delays := stub.Delays{LLM: 80 * time.Millisecond, Token: 15 * time.Millisecond, TTS: 50 * time.Millisecond, Pace: 0.2, Words: 12000}
 			sound := noise()
