@@ -29,9 +29,11 @@ type File struct {
 	mu     sync.Mutex
 	parts  []part
 	waits  time.Duration // How much sound is in parts.
-	missed [2]time.Duration
+	missed time.Duration // How much of the caller's was thrown away since the last part. Of the agent's nobody has to know: time goes by the caller.
 	closed bool
 	drop   bool // What there is is to be removed.
+
+	create func(path string, rate int, began time.Time) (*track, error) // Of this package, but in tests of full disks.
 
 	wake chan struct{}
 	done chan struct{}
@@ -45,7 +47,7 @@ type part struct {
 	cut  bool // What the agent said and nobody has heard is thrown away.
 	pcm  audio.PCM
 	rate int
-	gap  time.Duration // Sound that is missing before it.
+	gap  time.Duration // Of the caller's sound before it: it was thrown away.
 	at   time.Time
 }
 
@@ -62,6 +64,9 @@ func (f *File) Start() {
 	}
 	if f.Log == nil {
 		f.Log = slog.Default()
+	}
+	if f.create == nil {
+		f.create = create
 	}
 	f.wake, f.done = make(chan struct{}, 1), make(chan struct{})
 	began := time.Now()
@@ -94,11 +99,15 @@ func (f *File) add(p part) {
 	}
 	length := audio.Duration(len(p.pcm), max(p.rate, 1))
 	if f.waits+length > f.Buffer {
-		f.missed[p.side] += length
+		if p.side == caller {
+			f.missed += length
+		}
 		return
 	}
 	p.pcm = append(audio.PCM(nil), p.pcm...) // it is only lent
-	p.gap, f.missed[p.side] = f.missed[p.side], 0
+	if p.side == caller {
+		p.gap, f.missed = f.missed, 0
+	}
 	f.parts, f.waits = append(f.parts, p), f.waits+length
 	select {
 	case f.wake <- struct{}{}:
@@ -178,6 +187,9 @@ func (f *File) run(began time.Time) (err error) {
 	var t *track
 	defer func() {
 		if t != nil {
+			if err != nil {
+				f.made = t.rescue()
+			}
 			err = errors.Join(err, t.close())
 		}
 		f.mu.Lock()
@@ -193,7 +205,7 @@ func (f *File) run(began time.Time) (err error) {
 		}
 		for _, p := range parts {
 			if t == nil {
-				made, err := create(f.Path, rateOf(p.rate), began)
+				made, err := f.create(f.Path, rateOf(p.rate), began)
 				if err != nil {
 					return err
 				}
@@ -231,7 +243,8 @@ type track struct {
 	rate  int
 	began time.Time
 	sides [2]side
-	at    int64     // How many samples of each side are written.
+	at    int64     // How many samples of each side are written,
+	quiet int64     // and how many of the last were silence, since nothing came from the caller.
 	right audio.PCM // What the agent says from there on.
 }
 
@@ -241,7 +254,10 @@ type side struct {
 	resampler *audio.Resampler // nil where there is nothing to do.
 }
 
-const header = 44
+const (
+	header = 44 // Bytes before the sound.
+	frame  = 4  // Bytes of two samples.
+)
 
 // create makes the file.
 func create(path string, rate int, began time.Time) (*track, error) {
@@ -256,7 +272,6 @@ func create(path string, rate int, began time.Time) (*track, error) {
 
 // header returns the beginning of the file as it is now.
 func (t *track) header() []byte {
-	const frame = 4 // bytes of two samples
 	size := uint32(min(t.at*frame, math.MaxUint32-header))
 	le := binary.LittleEndian
 	b := le.AppendUint32([]byte("RIFF"), header-8+size)
@@ -275,10 +290,12 @@ const slack = time.Second
 
 // write takes what happened.
 func (t *track) write(p part) error {
-	if late := int64(audio.Samples(p.at.Sub(t.began)-slack, t.rate)) - t.at; late > 0 {
+	gap := max(0, int64(audio.Samples(p.gap, t.rate))-t.quiet) // which time may have gone over already
+	if late := int64(audio.Samples(p.at.Sub(t.began)-slack, t.rate)) - t.at - gap; late > 0 {
 		if err := t.advance(make(audio.PCM, late)); err != nil {
 			return err
 		}
+		t.quiet += late
 	}
 	if p.cut {
 		t.right = nil
@@ -288,14 +305,12 @@ func (t *track) write(p part) error {
 	if err != nil {
 		return err
 	}
-	if p.gap > 0 {
-		pcm = append(make(audio.PCM, audio.Samples(p.gap, t.rate)), pcm...)
-	}
 	if p.side == agent {
 		t.right = append(t.right, pcm...)
 		return nil
 	}
-	return t.advance(pcm)
+	t.quiet = 0
+	return t.advance(append(make(audio.PCM, gap), pcm...))
 }
 
 // bring returns sound at the file's rate.
@@ -352,6 +367,22 @@ func (t *track) finish(end bool) error {
 	}
 	_, err := t.file.WriteAt(t.header(), 0)
 	return err
+}
+
+// rescue makes a whole file of what the disk has taken before it failed, and reports whether there is one: without any sound it is removed.
+func (t *track) rescue() bool {
+	_ = t.out.Flush() // it says again what is wrong, if that is the disk
+	info, err := t.file.Stat()
+	if err != nil {
+		return true // nobody knows
+	}
+	if t.at = max(0, info.Size()-header) / frame; t.at == 0 {
+		return os.Remove(t.file.Name()) != nil
+	}
+	if _, err := t.file.WriteAt(t.header(), 0); err == nil { // there is room for that: it is there
+		_ = t.file.Truncate(header + t.at*frame) // half a frame at the end does no harm either
+	}
+	return true
 }
 
 func (t *track) close() error {

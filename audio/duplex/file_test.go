@@ -1,11 +1,13 @@
 package duplex
 
 import (
+	"bufio"
 	"encoding/binary"
 	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -116,13 +118,13 @@ func TestQuietCaller(t *testing.T) {
 // Who hands sound in never waits for the disk, and what did not find a place is silence of the same length.
 func TestSlowDisk(t *testing.T) {
 	f := &File{Path: filepath.Join(t.TempDir(), "call.wav"), Buffer: time.Second, Log: slog.New(slog.DiscardHandler)}
-	f.wake, f.done = make(chan struct{}, 1), make(chan struct{}) // nobody writes yet
+	f.create, f.wake, f.done = create, make(chan struct{}, 1), make(chan struct{}) // nobody writes yet
 	began := time.Now()
 	for i := range 100 {
 		f.Caller(tone(int16(i+1), 20*ms, 8000), 8000)
 	}
-	if len(f.parts) != 50 || f.missed[caller] != time.Second {
-		t.Fatalf("%d parts wait, and %v are missing", len(f.parts), f.missed[caller])
+	if len(f.parts) != 50 || f.missed != time.Second {
+		t.Fatalf("%d parts wait, and %v are missing", len(f.parts), f.missed)
 	}
 	go func() {
 		defer close(f.done)
@@ -138,6 +140,82 @@ func TestSlowDisk(t *testing.T) {
 	left, _, _ := read(t, f.Path)
 	if len(left) != 101*160 || left[49*160] != 50 || left[51*160] != 0 || left[100*160] != 101 {
 		t.Errorf("it has %d samples", len(left))
+	}
+}
+
+// A disk that hangs for a while leaves a gap that is as long as it was, whichever side is heard first behind it.
+func TestGapOnce(t *testing.T) {
+	for name, agentFirst := range map[string]bool{"the caller first": false, "the agent first": true} {
+		t.Run(name, func(t *testing.T) {
+			began := time.Now()
+			tr, err := create(filepath.Join(t.TempDir(), "call.wav"), 8000, began)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer tr.close()
+			write := func(p part) {
+				t.Helper()
+				p.rate = 8000
+				if err := tr.write(p); err != nil {
+					t.Fatal(err)
+				}
+			}
+			write(part{side: caller, pcm: tone(1, 5*time.Second, 8000), at: began})
+			behind := began.Add(20 * time.Second)
+			if agentFirst {
+				write(part{side: agent, pcm: tone(2, 20*ms, 8000), at: behind})
+			}
+			write(part{side: caller, pcm: tone(3, 20*ms, 8000), at: behind, gap: 15 * time.Second})
+			if got, want := audio.Duration(int(tr.at), 8000), 20*time.Second+20*ms; got != want {
+				t.Errorf("20 s came to %v, want %v", got, want)
+			}
+		})
+	}
+}
+
+// full is a disk that has room for so many bytes.
+type full struct {
+	file *os.File
+	room int
+}
+
+func (f *full) Write(b []byte) (int, error) {
+	n, err := f.file.Write(b[:min(len(b), f.room)])
+	if f.room -= n; err == nil && n < len(b) {
+		err = syscall.ENOSPC
+	}
+	return n, err
+}
+
+// Where the disk is full what it took before can be played, and without any sound there is no file, which nobody is told there is.
+func TestFullDisk(t *testing.T) {
+	for room, samples := range map[int]int{0: 0, 40: 0, header: 0, header + 1002: 250, header + 8000: 2000} {
+		f := &File{Path: filepath.Join(t.TempDir(), "call.wav"), Log: slog.New(slog.DiscardHandler)}
+		f.create = func(path string, rate int, began time.Time) (*track, error) {
+			tr, err := create(path, rate, began)
+			if err == nil {
+				tr.out = bufio.NewWriterSize(&full{tr.file, room}, 100)
+				_, err = tr.out.Write(tr.header())
+			}
+			return tr, err
+		}
+		f.Start()
+		f.Caller(tone(7, 2*time.Second, 8000), 8000)
+		if err := f.Close(); !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("room for %d: %v", room, err)
+		}
+		if f.Made() != (samples > 0) {
+			t.Errorf("room for %d: there is a file: %v", room, f.Made())
+		}
+		if samples == 0 {
+			if _, err := os.Stat(f.Path); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("room for %d: %v", room, err)
+			}
+			continue
+		}
+		if left, _, _ := read(t, f.Path); len(left) != samples || left[samples-1] != 7 {
+			t.Errorf("room for %d: %d samples", room, len(left))
+		}
 	}
 }
 
