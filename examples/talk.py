@@ -26,7 +26,7 @@ async def talk(call, sound):
 
 
 async def main():
-    client = AsyncOpenAI(base_url="http://127.0.0.1:8080/v1", websocket_base_url="ws://127.0.0.1:8080/v1", api_key="none")
+    client = AsyncOpenAI(base_url="http://127.0.0.1:8080/v1", api_key="none")
     async with client.realtime.connect(model="riposte") as call:
         await call.session.update(session={"type": "realtime", "instructions": "Answer like a pirate, in one sentence."})
         if len(sys.argv) > 1:

@@ -24,12 +24,12 @@ import (
 // settings are all settings of the service. Each is a flag, an environment variable (RIPOSTE_ and the flag's name) and a key
 // of the config file (the flag's name, its first word being the section); `riposte config` prints them.
 type settings struct {
-	ConfigFile kong.ConfigFlag `name:"config" placeholder:"FILE" help:"Read settings from this file as well."`
+	ConfigFile kong.ConfigFlag `name:"config" placeholder:"FILE" help:"Read settings from this file as well, besides riposte.yaml of the current folder."`
 
 	Listen  string       `default:"127.0.0.1:8080" help:"Address to serve on. Only this machine can reach the default." group:"service"`
 	Origins []string     `placeholder:"ORIGIN" help:"Web pages of these origins may connect, besides our own; * is any." group:"service"`
 	Keys    []string     `placeholder:"KEY" help:"Keys of which callers have to show one, as Authorization: Bearer KEY, or a client secret that one of them got. Empty asks for none: then anybody may call who reaches the service." group:"service"`
-	Routes  []string     `placeholder:"NAME=FILE" help:"Routes: names by which calls ask for settings of their own (?route=NAME, or ?model=NAME), each with a file of them, like a config file but only with what may differ from call to call: talk, budget, tools, and of llm, stt and tts what is no engine's." group:"service"`
+	Routes  []string     `placeholder:"NAME=FILE" help:"Routes: names by which calls ask for settings of their own (?route=NAME, or ?model=NAME), each with a file of them, like a config file but only with what may differ from call to call: talk, budget, price, tools, what names engines that are served elsewhere, and of the other sections what docs/realtime.md lists." group:"service"`
 	Cores   int          `default:"0" help:"Cores that the engines share; 0 is all. What else the service does takes a few percent of one." group:"service"`
 	Ahead   float64      `default:"0.5" help:"Part of the cores' time that work on answers may take that may turn out not to be wanted, over some ten seconds: 0 to 1." group:"service"`
 	Tools   toolSettings `default:"{}" placeholder:"YAML" help:"What the model may call and the service runs: http (requests), mcp (MCP servers) and hosts (whose MCP servers clients may name). A section of the config file, or of a route's; docs/tools.md has all of it." group:"service"`
