@@ -32,7 +32,7 @@ var house = map[string][]string{
 	"tool/web":           {"llm", "tool"},
 	"transport":          {"audio", "budget", "llm"},
 	"endpoint":           {},
-	"pipeline":           {"audio", "audio/echo", "budget", "budget/trace", "endpoint", "llm", "llm/toolcall", "stt", "tts", "transport"},
+	"pipeline":           {"audio", "audio/answering", "audio/echo", "budget", "budget/trace", "endpoint", "llm", "llm/toolcall", "stt", "tts", "transport"},
 	"transport/realtime": {"audio", "budget", "llm", "llm/toolcall", "transport"},
 	"transport/webrtc":   {"audio", "audio/opus", "audio/opus/track", "transport", "transport/realtime"},
 	"transport/phone":    {"audio", "audio/dtmf", "budget", "transport"},
@@ -89,7 +89,7 @@ var house = map[string][]string{
 	"native/onnx/onnxtest": {"native/nativetest", "native/onnx"},
 
 	"cmd/riposte": {
-		"audio", "audio/duplex", "audio/lame", "audio/opus", "audio/room", "audio/silero", "audio/smartturn", "bench", "bench/stub", "budget", "budget/trace", "budget/trace/export", "budget/trace/hook", "budget/trace/metrics", "budget/trace/object", "budget/trace/otel",
+		"audio", "audio/answering", "audio/duplex", "audio/lame", "audio/opus", "audio/room", "audio/silero", "audio/smartturn", "bench", "bench/stub", "budget", "budget/trace", "budget/trace/export", "budget/trace/hook", "budget/trace/metrics", "budget/trace/object", "budget/trace/otel",
 		"budget/trace/store", "caller", "caller/lossy", "caller/phone", "llm", "llm/llama", "llm/remote", "native", "native/console", "native/onnx", "pipeline", "remote", "rest", "scenario/live", "stt", "stt/remote", "stt/whisper", "transport", "transport/realtime", "transport/asterisk", "transport/phone", "transport/telnyx", "transport/twilio", "transport/vonage", "tool", "tool/mcp", "tool/web", "transport/webrtc", "tts", "tts/piper", "tts/remote", "web", "web/talk", "web/traces",
 	},
 }

@@ -66,8 +66,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// answering has the caller ask, and returns when the answer has sounded for a while.
-func answering(l *line) { l.speak(1000*ms, 2000*ms) }
+// answered has the caller ask, and returns when the answer has sounded for a while.
+func answered(l *line) { l.speak(1000*ms, 2000*ms) }
 
 // A cough, a click or a "mm-hm" holds the answer and gives it back: it goes on within 500 ms and nothing of it is lost.
 func TestGivenBack(t *testing.T) {
@@ -86,7 +86,7 @@ func TestGivenBack(t *testing.T) {
 			e.hears = []string{"what time is it", test.heard}
 			e.says = "One two three four five, six seven eight nine ten eleven twelve."
 			session(t, e, func(s *Session) { s.STT = e }, func(l *line) {
-				answering(l)
+				answered(l)
 				onset := time.Now()
 				l.speak(test.lasts, 6000*ms)
 
@@ -124,7 +124,7 @@ func TestStop(t *testing.T) {
 	e.hears = []string{"what time is it", "stop"}
 	e.says = "One two three four five, six seven eight nine ten eleven twelve."
 	session(t, e, func(s *Session) { s.STT = e }, func(l *line) {
-		answering(l)
+		answered(l)
 		l.speak(280*ms, 5000*ms)
 		if n := len(told[transport.Released](l)); n != 0 {
 			t.Errorf("the answer went on %d times", n)
@@ -141,7 +141,7 @@ func TestHeldByADeadLine(t *testing.T) {
 	e := quick()
 	e.says = "One two three four five, six seven eight nine ten eleven twelve."
 	session(t, e, nil, func(l *line) {
-		answering(l)
+		answered(l)
 		l.speak(200*ms, 0)
 		time.Sleep(12 * time.Second)
 		if done := told[transport.ResponseDone](l); len(done) != 1 || done[0].Status != transport.Completed {
@@ -157,7 +157,7 @@ func TestHolds(t *testing.T) {
 		e.hears = []string{"what time is it", "no stop it please"}
 		e.says = "a b c d e f g h i j k l m n o p q r s t u v w x y z." // a word each 120 ms
 		session(t, e, func(s *Session) { s.Settings.Holds = holds }, func(l *line) {
-			answering(l)
+			answered(l)
 			l.speak(900*ms, 5000*ms)
 			played := toldAt[transport.Held](l).Sub(toldAt[transport.Voice](l))
 			if !holds {

@@ -25,10 +25,11 @@ type ear struct {
 
 	frames []echo.Frame                                             // What has been taken in and not listened to yet,
 	frame  audio.PCM                                                // and what does not fill a VAD frame yet.
-	part   audio.PCM                                                // What was taken in last.
+	first  func(speech float32, frame audio.PCM) error              // Is told of each frame, as it came, before it is listened to; nil is nobody.
 	deaf   bool                                                     // Nothing that is said now counts.
 	echo   *echo.Canceller                                          // Takes the agent's voice out; nil leaves the sound as it is.
 	played func(from time.Time, n int) (pcm audio.PCM, broken bool) // What the caller's side plays; see monitor.
+	level  *audio.Leveller                                          // Brings the caller's voice to one level for the VAD; nil leaves it as it is.
 
 	next time.Time // When that is played which belongs to the next sample.
 
@@ -69,8 +70,7 @@ func (e *ear) arrive(snd transport.Sound) error {
 
 // take takes in a part of what has come: it brings it to audio.SpeechRate, takes the agent's own voice out of it, and keeps it.
 func (e *ear) take(part audio.PCM) {
-	pcm := e.resampler.Append(e.part[:0], part)
-	e.part = pcm
+	pcm := e.resampler.Write(part)
 	if e.echo != nil {
 		far, broken := e.far(len(pcm))
 		if broken {
@@ -120,14 +120,23 @@ func (e *ear) listen(d *transport.Detection, now time.Time, on func(audio.Event)
 	for len(e.frames) > 0 {
 		f := e.frames[0]
 		e.frames = e.frames[1:]
-		p, err := e.vad.Speech(f.Sound)
+		heard := e.levelled(f)
+		p, err := e.vad.Speech(heard)
 		if err != nil {
 			return fmt.Errorf("voice activity: %w", err)
 		}
-		if f.Own || e.deaf {
+		if f.Own {
 			p = 0
 		}
-		event := e.ends.Step(p, f.Sound)
+		if e.first != nil {
+			if err := e.first(p, f.Sound); err != nil {
+				return err
+			}
+		}
+		if e.deaf {
+			p = 0
+		}
+		event := e.ends.Step(p, heard)
 		if v := e.ends.LastVoiced(); v != e.voiced {
 			e.voiced, e.received = v, now
 		}
@@ -139,6 +148,20 @@ func (e *ear) listen(d *transport.Detection, now time.Time, on func(audio.Event)
 		}
 	}
 	return nil
+}
+
+// levelled returns a frame's sound as the VAD hears it. What the agent's own voice left in it does not move the level, and comes before it: the
+// canceller knows the way from the loudspeaker to the microphone, and a gain in front of it would be a part of that which changes. The tape has the
+// sound as it came: the recogniser gains nothing by a level, and a recording that has another than the call had would not be one of it.
+func (e *ear) levelled(f echo.Frame) audio.PCM {
+	if e.level == nil {
+		return f.Sound
+	}
+	speech := float32(1)
+	if f.Own {
+		speech = 0
+	}
+	return e.level.Step(speech, f.Sound)
 }
 
 // begin notes that speech has begun, which takes in the given length of sound before it.

@@ -37,7 +37,7 @@ func (l *listener) idle() error {
 	if after == 0 || l.settings.Listens {
 		return nil
 	}
-	if l.item != "" || l.challenge != nil || len(l.live.all()) > 0 || l.history.waiting(time.Now().Add(-longestTool)) {
+	if l.gate.shuts() || l.item != "" || l.challenge != nil || len(l.live.all()) > 0 || l.history.waiting(time.Now().Add(-longestTool)) {
 		l.active = l.ear.tape.End()
 		return nil
 	}
@@ -87,8 +87,11 @@ func clockOf(now time.Time) *budget.Turn {
 // longestTool is how long a caller is not asked to speak because a tool is at work: the caller waits for it.
 const longestTool = time.Minute
 
-// deaf reports whether the caller is not listened to, since something is being said that nobody can interrupt.
+// deaf reports whether the caller is not listened to, since something is being said that nobody can interrupt, or nobody is known to be there.
 func (l *listener) deaf() bool {
+	if l.gate.shuts() {
+		return true
+	}
 	for _, t := range l.live.answering() {
 		if t.firm {
 			return true
@@ -107,6 +110,9 @@ const mostKeys = 32
 func (l *listener) key(in transport.Key) error {
 	if !strings.ContainsRune("0123456789*#ABCD", in.Digit) {
 		return l.fault(in.Ref, "invalid_value", fmt.Sprintf("%q is no key of a telephone: these are 0 to 9, *, # and A to D.", in.Digit))
+	}
+	if l.gate.shuts() {
+		return nil
 	}
 	if l.settings.Detection == nil || l.settings.Detection.Interrupt {
 		l.interrupt(time.Now(), l.limits)

@@ -113,7 +113,7 @@ func TestKeys(t *testing.T) {
 	e := quick()
 	e.says = "One two three four five, six seven eight nine ten eleven twelve."
 	session(t, e, func(s *Session) { s.STT = e }, func(l *line) {
-		answering(l)
+		answered(l)
 		for _, k := range "1234" {
 			l.in <- transport.Key{Digit: k}
 			l.speak(0, 300*ms)

@@ -42,6 +42,7 @@ type listener struct {
 	keys      string          // That the caller has pressed, and may go on pressing,
 	keyed     int64           // and when the last one was, on the call's tape.
 	challenge *challenge      // What is being said while an answer is being given; nil without either.
+	gate      *gate           // Who has answered, as long as that may be a question; nil otherwise.
 	echoes    echoes          // Whether answers are heard back.
 	own       int64           // What is being said may begin with words of an answer, up to this position of the tape; 0 where it does not.
 
@@ -65,6 +66,10 @@ func newListener(s *Session, ctx context.Context, limits Limits, turns chan<- *t
 	}
 	if s.Echo {
 		l.ear.echo, l.ear.played = echo.New(), s.monitor.follow
+	}
+	l.ear.first = l.answers
+	if s.Level {
+		l.ear.level = &audio.Leveller{}
 	}
 	return l
 }

@@ -19,7 +19,6 @@ type monitor struct {
 	held      bool      // Whether the caller's side has paused,
 	since     int64     // and where.
 	resampler *audio.Resampler
-	came      audio.PCM // What was played last.
 	rate      int
 	followed  time.Time // When what was asked for last was played to its end.
 }
@@ -47,8 +46,10 @@ func (m *monitor) play(pcm audio.PCM, rate int, from time.Time) error {
 		m.silence(at)
 		m.brk(at)
 	}
-	m.came = m.resampler.Append(m.came[:0], pcm)
-	m.write(m.came)
+	for _, s := range m.resampler.Write(pcm) {
+		m.tape[m.end%int64(len(m.tape))] = s
+		m.end++
+	}
 	return nil
 }
 
@@ -104,15 +105,9 @@ func (m *monitor) pause(from, until time.Time) {
 	m.end = at
 	m.silence(max(m.at(until), at))
 	m.brk(m.end)
-	m.write(rest)
-}
-
-// write adds pcm to the end.
-func (m *monitor) write(pcm audio.PCM) {
-	for len(pcm) > 0 {
-		n := copy(m.tape[m.end%int64(len(m.tape)):], pcm)
-		m.end += int64(n)
-		pcm = pcm[n:]
+	for _, s := range rest {
+		m.tape[m.end%int64(len(m.tape))] = s
+		m.end++
 	}
 }
 

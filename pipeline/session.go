@@ -49,15 +49,18 @@ type Session struct {
 	TTS      tts.Synthesizer
 	Limits   Limits
 	Echo     bool // Tell the agent's own voice from the caller's, where it comes back.
+	Level    bool // Bring the caller's voice to one level before it is looked for.
 	// Apology is spoken when a turn cannot be answered, so that the caller is not left in silence.
 	Apology  string
 	Notice   string // Is said before all else, and cannot be interrupted. Empty says nothing.
 	Greeting Greeting
-	Openers  []string // Spoken where an answer would be too late, until it comes. Those that Phrases knows are.
-	Phrases  Phrases  // nil knows none.
-	Silence  Silence
-	Tools    Tools   // What the service itself runs; nil is nothing.
-	Waiting  Waiting // What is said while that takes long.
+	// Answering finds out first who has answered a call that was placed, which needs Settings with Detection. nil is a call that came.
+	Answering *Answering
+	Openers   []string // Spoken where an answer would be too late, until it comes. Those that Phrases knows are.
+	Phrases   Phrases  // nil knows none.
+	Silence   Silence
+	Tools     Tools   // What the service itself runs; nil is nothing.
+	Waiting   Waiting // What is said while that takes long.
 	// Dial reaches a server whose tools the caller's side wants the model to have, and returns them when they are known. nil reaches none.
 	Dial func(ctx context.Context, to transport.ToolServer) (Dialled, error)
 	// Drain is closed when the service goes down: the answer that is being given ends with its sentence, then the call
@@ -70,8 +73,7 @@ type Session struct {
 	Trace func(trace.Turn)
 	// Retrace is told of a turn that Trace was told of already, with what came later of it. nil is nobody. It must return at once.
 	Retrace func(trace.Turn)
-	// Beside is told of each answer beside the conversation at its end, with all but the call's own things. nil is nobody. It must return at once,
-	// and is called by several goroutines at a time.
+	// Beside is told of each answer beside the conversation at its end, with all but the call's own things. nil is nobody. It must return at once.
 	Beside func(trace.Aside)
 	Record bool                    // Its turns have their sound with them.
 	Queues Queues                  // Count what waits in it.
@@ -130,15 +132,8 @@ func (s *Session) Run(ctx context.Context) error {
 func (s *Session) listen(ctx context.Context, limits Limits, turns chan<- *turn) error {
 	l := newListener(s, ctx, limits, turns)
 	defer l.close()
-	if s.Notice != "" && !s.Settings.Listens {
-		if err := l.say(s.Notice, trace.Greeting, true); err != nil {
-			return err
-		}
-	}
-	if s.Greeting.Text != "" && !s.Settings.Listens {
-		if err := l.say(s.Greeting.Text, trace.Greeting, s.Greeting.Firm); err != nil {
-			return err
-		}
+	if err := l.beginCall(); err != nil {
+		return err
 	}
 	for {
 		if err := l.receive(); err != nil {

@@ -260,7 +260,7 @@ func (t *turn) status(o outcome) outcome {
 	case errors.Is(cause, transport.ErrShutdown):
 		o.status, o.reason, o.err = transport.Cancelled, "shutdown", nil
 	case errors.Is(cause, transport.ErrSlowReader), errors.Is(cause, transport.ErrLost), errors.Is(cause, transport.ErrIdle),
-		errors.Is(cause, transport.ErrExpired), errors.Is(cause, transport.ErrSilent), errors.Is(cause, context.Canceled):
+		errors.Is(cause, transport.ErrExpired), errors.Is(cause, transport.ErrSilent), errors.Is(cause, transport.ErrMachine), errors.Is(cause, context.Canceled):
 		o.status, o.reason, o.err = transport.Cancelled, "call_ended", nil
 	default:
 		o.status, o.err, o.blame = transport.Failed, cause, budget.TTS

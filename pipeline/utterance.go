@@ -241,6 +241,9 @@ func (l *listener) take(clock *budget.Turn, respond bool) error {
 			}
 		}
 	}
+	if !l.gate.shuts() {
+		l.gate = nil // whoever goes on speaking after the greeting is a person
+	}
 	l.last, l.lastFrom, l.lastEnd, l.resumes = t, l.ear.from, l.ear.voiced, nil
 	l.ear.commit()
 	l.item, l.full, l.carries = "", false, false

@@ -23,7 +23,21 @@ type Parties struct {
 	From string // Who calls.
 	To   string // What was dialled.
 	Line string // What the far side calls the call.
+	// Placed says that the call was placed: To was called, and has answered.
+	Placed   bool
+	Answerer Answerer // Who has, where the line says so.
 }
+
+// Answerer is who has answered a call that was placed, in the words of a line; empty where it does not know.
+type Answerer string
+
+// The answerers.
+const (
+	Human    Answerer = "human"
+	Machine  Answerer = "machine"  // It says its greeting.
+	Recorder Answerer = "recorder" // A machine that has said it, and records.
+	Fax      Answerer = "fax"
+)
 
 // The ways in which the service ends a telephone call.
 var (
@@ -31,4 +45,6 @@ var (
 	ErrEnded = errors.New("the service hung up")
 	// ErrTransferred says that the caller was led to somebody else.
 	ErrTransferred = errors.New("the caller was led to somebody else")
+	// ErrMachine says that a machine had answered, and the service hung up.
+	ErrMachine = errors.New("a machine had answered")
 )

@@ -43,6 +43,7 @@ type Detector struct {
 	Quiet    time.Duration // Silence after a machine's greeting after which it is Over. It defaults to 2.5 s; most beeps come within 2 s.
 	Speech   time.Duration // Sounds shorter than this are no speech. It defaults to 96 ms, three frames of a VAD.
 	Beeps    Beeps         // What a beep is. Its rate is the Detector's.
+	Known    Event         // The verdict, where it is known from elsewhere: Machine. It is not an event then. None leaves it to what is heard.
 
 	ends    audio.Endpointer
 	verdict Event // Human, Machine or Nobody, once it is known.
@@ -56,6 +57,9 @@ func (d *Detector) Step(speech float32, frame audio.PCM) Event {
 	d.Beeps.Rate = rate
 	d.ends.Rate, d.ends.Silence, d.ends.MinSpeech = rate, cmp.Or(d.Waits, 800*time.Millisecond), cmp.Or(d.Speech, 96*time.Millisecond)
 	event := d.ends.Step(speech, frame)
+	if d.verdict == None {
+		d.verdict = d.Known
+	}
 	if len(d.Beeps.Take(frame)) > 0 {
 		if d.verdict == None {
 			d.verdict = Machine

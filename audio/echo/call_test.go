@@ -36,13 +36,21 @@ func vad(t testing.TB) *silero.Engine {
 	return e
 }
 
-// listen plays a scene through a new canceller and VAD.
-func listen(t testing.TB, e *silero.Engine, s scene) heard {
+// listen plays a scene through a new canceller and VAD, and where it is to be levelled, a Leveller between them, as calls by telephone have one.
+func listen(t testing.TB, e *silero.Engine, s scene, levelled bool) heard {
 	t.Helper()
 	h := heard{scene: s, frames: New().Step(s.near, s.far)}
 	var cleaned audio.PCM
+	var l audio.Leveller
 	for _, f := range h.frames {
-		cleaned = append(cleaned, f.Sound...)
+		switch sound := f.Sound; {
+		case levelled && f.Own:
+			cleaned = append(cleaned, l.Step(0, sound)...)
+		case levelled:
+			cleaned = append(cleaned, l.Step(1, sound)...)
+		default:
+			cleaned = append(cleaned, sound...)
+		}
 	}
 	h.speech, h.alone = score(t, e, cleaned), score(t, e, s.clean)
 	return h
@@ -159,6 +167,7 @@ type plan struct {
 	room   room       // Its delay, rt60 and direct are drawn for each call, and the delay of every second call jumps.
 	caller float64    // The caller's level, dBFS.
 	talk   [2]float64 // As in sketch.
+	level  bool       // The sound is levelled behind the canceller.
 }
 
 // calls builds the calls of a plan with some answers each, twice: without and with a caller who speaks over them.
@@ -201,7 +210,7 @@ func (p plan) count(t testing.TB, e *silero.Engine, c corpus, answers int, thres
 	counts := make([]tally, len(thresholds))
 	alone, over := p.calls(t, c, answers, 1)
 	for i := range alone {
-		a, o := listen(t, e, alone[i]), listen(t, e, over[i])
+		a, o := listen(t, e, alone[i], p.level), listen(t, e, over[i], p.level)
 		for k, th := range thresholds {
 			counts[k].echoOnly(a, th)
 			counts[k].spokenOver(o, th)
@@ -215,11 +224,11 @@ var anywhere = [2]float64{0.5, 2.5}
 // The agent does not interrupt itself and a caller is heard, with the real VAD.
 func TestCalls(t *testing.T) {
 	e := vad(t)
-	for _, telephone := range []bool{false, true} {
-		p := plan{n: 2, room: room{gain: -12, noise: -60, phone: telephone}, caller: -24, talk: anywhere}
+	for _, c := range []struct{ telephone, level bool }{{false, false}, {true, false}, {true, true}} {
+		p := plan{n: 2, room: room{gain: -12, noise: -60, phone: c.telephone}, caller: -24, talk: anywhere, level: c.level}
 		got := p.count(t, e, ours(t), 2, threshold)[0]
 		if got.answers != 4 || got.commits > 0 || got.early > 0 || got.heard < 3 || got.missed > 0 {
-			t.Errorf("telephone %v: %v", telephone, &got)
+			t.Errorf("telephone %v, levelled %v: %v", c.telephone, c.level, &got)
 		}
 	}
 }
@@ -234,20 +243,25 @@ func TestReport(t *testing.T) {
 	telephone := room{gain: -12, noise: -60, phone: true}
 	beginning := [2]float64{0, 0.5}
 	for _, p := range []plan{
-		{"-12 dB", 10, room{gain: -12, noise: -60}, -24, anywhere},
-		{"-12 dB, telephone", 10, telephone, -24, anywhere},
-		{"-6 dB", 10, room{gain: -6, noise: -60}, -24, anywhere},
-		{"-6 dB, telephone", 4, room{gain: -6, noise: -60, phone: true}, -24, anywhere},
-		{"-20 dB", 4, room{gain: -20, noise: -60}, -24, anywhere},
-		{"-20 dB, telephone", 4, room{gain: -20, noise: -60, phone: true}, -24, anywhere},
-		{"headset", 4, room{gain: -100, noise: -60}, -24, anywhere},
-		{"headset, at the beginning", 4, room{gain: -100, noise: -60}, -24, beginning},
-		{"-12 dB, at the beginning", 4, room{gain: -12, noise: -60}, -24, beginning},
-		{"-12 dB, soft caller", 4, room{gain: -12, noise: -60}, -30, anywhere},
-		{"-12 dB, overloaded", 4, room{gain: -12, noise: -60, overload: 18}, -24, anywhere},
-		{"-12 dB, moving", 4, room{gain: -12, noise: -60, moves: true}, -24, anywhere},
-		{"-12 dB, noisy", 4, room{gain: -12, noise: -45}, -24, anywhere},
-		{"0 dB", 4, room{gain: 0, noise: -60}, -24, anywhere},
+		{"-12 dB", 10, room{gain: -12, noise: -60}, -24, anywhere, false},
+		{"-12 dB, telephone", 10, telephone, -24, anywhere, false},
+		{"-6 dB", 10, room{gain: -6, noise: -60}, -24, anywhere, false},
+		{"-6 dB, telephone", 4, room{gain: -6, noise: -60, phone: true}, -24, anywhere, false},
+		{"-20 dB", 4, room{gain: -20, noise: -60}, -24, anywhere, false},
+		{"-20 dB, telephone", 4, room{gain: -20, noise: -60, phone: true}, -24, anywhere, false},
+		{"headset", 4, room{gain: -100, noise: -60}, -24, anywhere, false},
+		{"headset, at the beginning", 4, room{gain: -100, noise: -60}, -24, beginning, false},
+		{"-12 dB, at the beginning", 4, room{gain: -12, noise: -60}, -24, beginning, false},
+		{"-12 dB, soft caller", 4, room{gain: -12, noise: -60}, -30, anywhere, false},
+		{"-12 dB, overloaded", 4, room{gain: -12, noise: -60, overload: 18}, -24, anywhere, false},
+		{"-12 dB, moving", 4, room{gain: -12, noise: -60, moves: true}, -24, anywhere, false},
+		{"-12 dB, noisy", 4, room{gain: -12, noise: -45}, -24, anywhere, false},
+		{"0 dB", 4, room{gain: 0, noise: -60}, -24, anywhere, false},
+		{"-12 dB, telephone, levelled", 10, telephone, -24, anywhere, true},
+		{"-6 dB, telephone, levelled", 4, room{gain: -6, noise: -60, phone: true}, -24, anywhere, true},
+		{"-20 dB, telephone, levelled", 4, room{gain: -20, noise: -60, phone: true}, -24, anywhere, true},
+		{"-20 dB, telephone, soft caller", 4, room{gain: -20, noise: -65, phone: true}, -40, anywhere, false},
+		{"-20 dB, telephone, soft caller, levelled", 4, room{gain: -20, noise: -65, phone: true}, -40, anywhere, true},
 	} {
 		t.Run(p.name, func(t *testing.T) {
 			thresholds := []float64{0, 3, 4, threshold, 6, 8}

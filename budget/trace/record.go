@@ -11,21 +11,22 @@ import (
 // Record is what a call comes to as a whole: who called whom, how much was said, and what it cost. Its JSON is kept, told to other programs and
 // printed alike, so its fields have their units in their names.
 type Record struct {
-	From        string     `json:"from"`              // Who called; empty where the wire does not say.
-	To          string     `json:"to"`                // What was dialled.
-	Line        string     `json:"line"`              // What the far side calls the call.
-	Answered    *time.Time `json:"answered"`          // When the caller was first sent sound; null where nothing was said.
-	Heard       float64    `json:"heard_s"`           // The caller's sound that came,
-	Spoken      float64    `json:"spoken_s"`          // and ours that was sent.
-	Words       int        `json:"words"`             // What the caller said, as recognised.
-	Characters  int        `json:"characters_spoken"` // What was given a voice.
-	Input       int        `json:"tokens_input"`      // What the model read, what was kept of it before included.
-	Cached      int        `json:"tokens_cached"`     // That part of it.
-	Output      int        `json:"tokens_output"`     // What it wrote.
-	Tools       int        `json:"tool_calls"`        // What it called.
-	Interrupted int        `json:"interruptions"`     // How often the caller took the word.
-	Verdicts    Verdicts   `json:"verdicts"`          // Of its turns.
-	GapP50      float64    `json:"gap_p50_ms"`        // Of the turns that have a verdict; 0 without any.
+	From        string     `json:"from"`                  // Who called; empty where the wire does not say.
+	To          string     `json:"to"`                    // What was dialled.
+	Line        string     `json:"line"`                  // What the far side calls the call.
+	Answered    *time.Time `json:"answered"`              // When the caller was first sent sound; null where nothing was said.
+	AnsweredBy  string     `json:"answered_by,omitempty"` // Who answered a call that was placed: human, machine or nobody; empty for others.
+	Heard       float64    `json:"heard_s"`               // The caller's sound that came,
+	Spoken      float64    `json:"spoken_s"`              // and ours that was sent.
+	Words       int        `json:"words"`                 // What the caller said, as recognised.
+	Characters  int        `json:"characters_spoken"`     // What was given a voice.
+	Input       int        `json:"tokens_input"`          // What the model read, what was kept of it before included.
+	Cached      int        `json:"tokens_cached"`         // That part of it.
+	Output      int        `json:"tokens_output"`         // What it wrote.
+	Tools       int        `json:"tool_calls"`            // What it called.
+	Interrupted int        `json:"interruptions"`         // How often the caller took the word.
+	Verdicts    Verdicts   `json:"verdicts"`              // Of its turns.
+	GapP50      float64    `json:"gap_p50_ms"`            // Of the turns that have a verdict; 0 without any.
 	GapP95      float64    `json:"gap_p95_ms"`
 	Cost        float64    `json:"cost"`               // By the prices of its route.
 	Currency    string     `json:"currency,omitempty"` // Of the cost.
@@ -84,6 +85,7 @@ const (
 	HungUp      = "hung_up"     // The caller hung up.
 	Agent       = "agent"       // The model did.
 	Transferred = "transferred" // The caller was led to somebody else.
+	Machine     = "machine"     // A machine had answered.
 	Silent      = "silent"      // The caller said nothing for too long,
 	Idle        = "idle"        // nothing at all came,
 	Expired     = "expired"     // the call reached its longest time,

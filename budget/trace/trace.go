@@ -56,6 +56,7 @@ const (
 	Aloud     Origin = ""          // What the caller said.
 	Greeting  Origin = "greeting"  // That a call began.
 	Prompt    Origin = "prompt"    // That the caller said nothing for long.
+	Message   Origin = "message"   // That a machine records what is said.
 	Written   Origin = "written"   // What the caller's side wrote, or the keys of a telephone.
 	Requested Origin = "requested" // That the caller's side asked for an answer, without anything new to be answered.
 )

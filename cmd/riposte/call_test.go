@@ -41,9 +41,9 @@ func wavOf(t *testing.T, p audio.PCM, rate int) string {
 	return path
 }
 
-// answering starts a server that answers a turn when 100 ms of silence have followed sound: with events, and then with its
+// answerer starts a server that answers a turn when 100 ms of silence have followed sound: with events, and then with its
 // account of the turn.
-func answering(t *testing.T, answer func(send func(any), n int)) string {
+func answerer(t *testing.T, answer func(send func(any), n int)) string {
 	t.Helper()
 	var calls sync.WaitGroup
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -111,7 +111,7 @@ var account = map[string]any{
 }
 
 func TestCallJSON(t *testing.T) {
-	url := answering(t, func(send func(any), n int) { events(send, account) })
+	url := answerer(t, func(send func(any), n int) { events(send, account) })
 	output := filepath.Join(t.TempDir(), "answer.wav")
 	clip := wavOf(t, hum(300*time.Millisecond, 24000), 24000)
 	c := CallCmd{Files: []string{clip, clip}, URL: url, Format: "pcm", Wait: 10 * time.Second, JSON: true, Output: output}
@@ -152,7 +152,7 @@ func TestCallJSON(t *testing.T) {
 }
 
 func TestCallText(t *testing.T) {
-	url := answering(t, func(send func(any), n int) { events(send, account) })
+	url := answerer(t, func(send func(any), n int) { events(send, account) })
 	c := CallCmd{Files: []string{wavOf(t, hum(300*time.Millisecond, 24000), 24000)}, URL: url, Format: "pcm", Wait: 10 * time.Second}
 	var out bytes.Buffer
 	if err := c.run(t.Context(), &out); err != nil {
@@ -176,7 +176,7 @@ func TestCallFails(t *testing.T) {
 	nobody.Close()
 	full := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }))
 	defer full.Close()
-	mute := answering(t, func(send func(any), n int) {})
+	mute := answerer(t, func(send func(any), n int) {})
 	for _, c := range []struct {
 		name string
 		cmd  CallCmd
@@ -217,7 +217,7 @@ func TestCallPlays(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "aplay"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	c.URL = answering(t, func(send func(any), n int) { events(send, account) })
+	c.URL = answerer(t, func(send func(any), n int) { events(send, account) })
 	if err := c.run(t.Context(), &out); err != nil {
 		t.Fatal(err)
 	}

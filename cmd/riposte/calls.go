@@ -138,7 +138,7 @@ func showRecord(c canvas, call trace.Call) error {
 	}
 	for _, line := range [][2]string{
 		{"call", call.ID}, {"from", r.From}, {"to", r.To}, {"line", r.Line}, {"route", call.Route + ", " + call.Wire}, {"began", call.Began.Format(time.DateTime)},
-		{"answered", answered}, {"ended", ended}, {"length", lengthOf(call)}, {"transferred to", r.Transferred}, {"why", r.Why}, {"note", r.Note},
+		{"answered", answered}, {"answered by", r.AnsweredBy}, {"ended", ended}, {"length", lengthOf(call)}, {"transferred to", r.Transferred}, {"why", r.Why}, {"note", r.Note},
 		{"turns", fmt.Sprintf("%d: %d met, %d masked, %d over, %d failed", call.Turns, r.Verdicts[budget.Met], r.Verdicts[budget.Masked], r.Verdicts[budget.Over], r.Verdicts[budget.Failed])},
 		{"gap", fmt.Sprintf("p50 %.0f ms, p95 %.0f ms", r.GapP50, r.GapP95)},
 		{"sound", fmt.Sprintf("%.1f s heard, %.1f s spoken", r.Heard, r.Spoken)},

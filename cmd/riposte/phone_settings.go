@@ -13,6 +13,7 @@ import (
 type phoneSettings struct {
 	Numbers       []string      `placeholder:"NUMBER" help:"In a route's file: the dialled numbers or extensions whose calls it takes; +4930* is all that begin so. The longest that fits counts." group:"phone"`
 	Parameters    []string      `placeholder:"NAME=VALUE" help:"In a route's file: what the far side has to say of a call that it takes, such as campaign=spring. It counts before numbers." group:"phone"`
+	Level         bool          `default:"true" negatable:"" help:"Bring the speech of callers by telephone who are too soft or too loud to one level before it is looked for. What is recognised and recorded stays as it came." group:"phone"`
 	Strict        bool          `help:"Refuse calls to numbers that no route takes. Otherwise the default route takes them." group:"phone"`
 	Transfer      []string      `placeholder:"NAME=NUMBER" help:"Whom the model may transfer callers to, by a tool transfer_call: it knows the names, and nobody else can be called. The number is whatever the line takes for one." group:"phone"`
 	HangUp        bool          `help:"Let the model end calls, by a tool hang_up." group:"phone"`
@@ -21,6 +22,8 @@ type phoneSettings struct {
 	Webhook       string        `placeholder:"URL" help:"Address that is told of each call at its end, of all wires: a POST of its record as JSON (docs/records.md). Empty tells nobody." group:"phone"`
 	WebhookSecret string        `placeholder:"SECRET" help:"What these requests are signed with, by HMAC-SHA256, in the header Riposte-Signature. Empty signs none." group:"phone"`
 	WebhookWait   time.Duration `default:"1h" help:"How long a record that cannot be delivered is tried again." group:"phone"`
+
+	answeringSettings `embed:""`
 }
 
 // number is what phone.numbers may hold: a number or an extension, or the beginning of some.

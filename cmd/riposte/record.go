@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -29,6 +30,7 @@ type record struct {
 	hook   *hook.Hook          // Is told of its end; nil is nobody.
 	prices trace.Prices
 	turned bool // The sound of its turns is kept.
+	log    *slog.Logger
 	masked bool // Sinks are not told the whole of numbers.
 
 	mu   sync.Mutex
@@ -40,7 +42,7 @@ type record struct {
 // begin tells the sinks that a call begins, by a route. The context that it returns says to remote engines what they work for.
 func (s *service) begin(ctx context.Context, c transport.Call, route string, set *settings) (context.Context, *record) {
 	r := &record{
-		Sinks: s.traces, ledger: &ledger{Call: c, consent: consentOf(set)}, hook: s.hook, prices: set.Price.prices(), turned: set.Trace.Record, masked: s.settings.Trace.Numbers == "masked",
+		Sinks: s.traces, ledger: &ledger{Call: c, consent: consentOf(set)}, hook: s.hook, prices: set.Price.prices(), log: s.log, turned: set.Trace.Record, masked: s.settings.Trace.Numbers == "masked",
 		call: trace.Call{ID: c.ID(), Route: route, Wire: wireOf(c), Version: version, Parent: trace.Parent(ctx), Began: time.Now()},
 		sum:  trace.Record{Verdicts: trace.Verdicts{}, Currency: set.Price.Currency, Recorded: set.records(), Consent: trace.NotAsked},
 	}
@@ -177,7 +179,7 @@ func reason(err error) string {
 		err  error
 		name string
 	}{
-		{transport.ErrHungUp, trace.HungUp}, {transport.ErrEnded, trace.Agent}, {transport.ErrTransferred, trace.Transferred},
+		{transport.ErrHungUp, trace.HungUp}, {transport.ErrEnded, trace.Agent}, {transport.ErrTransferred, trace.Transferred}, {transport.ErrMachine, trace.Machine},
 		{transport.ErrShutdown, trace.Shutdown}, {transport.ErrSilent, trace.Silent}, {transport.ErrIdle, trace.Idle},
 		{transport.ErrExpired, trace.Expired}, {transport.ErrSlowReader, trace.SlowReader}, {transport.ErrLost, trace.Lost},
 	} {

@@ -35,7 +35,9 @@ var perCallGroups = []string{"talk", "budget", "price"}
 // engine of this machine, which all calls share, or to the service.
 var perCall = []string{
 	"llm-max-tokens", "llm-temperature", "llm-top-p", "llm-top-k", "llm-min-p", "llm-repeat-penalty", "llm-seed", "stt-language", "tts-speed", "tools",
-	"phone-numbers", "phone-parameters", "phone-transfer", "phone-hang-up", "phone-keys", "phone-summary", "trace-record", "record-dir",
+	"phone-numbers", "phone-parameters", "phone-level",
+	"phone-answering", "phone-voicemail", "phone-answering-silence", "phone-answering-greeting", "phone-answering-wait", "phone-answering-end", "phone-answering-patience",
+	"phone-transfer", "phone-hang-up", "phone-keys", "phone-summary", "trace-record", "record-dir",
 }
 
 // perServer are those that name what answers a route's calls, and say how it is reached. What they name is served elsewhere, or is one that

@@ -323,6 +323,9 @@ func (s *service) hold(ctx context.Context, call transport.Call, settings transp
 			budget.STT: set.STT.Model, budget.LLM: set.LLM.Model, budget.TTS: set.TTS.Voice,
 		},
 	}
+	if record.phone != nil {
+		session.Level, session.Answering = set.Phone.Level, set.Phone.begins(record.phone.Parties(), record.answeredBy)
+	}
 	err = session.Run(ctx)
 	if why := reason(err); why == trace.Failed && ctx.Err() == nil {
 		s.log.Error("the call failed", "call", call.ID(), "err", err)

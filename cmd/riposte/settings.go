@@ -269,7 +269,7 @@ func (s *settings) Validate() error {
 	check(s.LLM.TopP >= 0 && s.LLM.TopP <= 1, "llm-top-p is %v: it must be 0 to 1", s.LLM.TopP)
 	check(s.LLM.MinP >= 0 && s.LLM.MinP < 1, "llm-min-p is %v: it must be 0 to below 1", s.LLM.MinP)
 	check(s.LLM.TopK >= 0 && s.LLM.RepeatPenalty >= 0, "llm-top-k and llm-repeat-penalty must not be negative")
-	errs = append(errs, s.validateGPU(), s.TLS.validate(), s.WebRTC.validate(), s.Phone.validate(), s.Price.validate(), s.Lines.validate(), s.Twilio.validate(), s.Telnyx.validate(s.Lines.Public), s.Vonage.validate(s.Lines.Public), s.Asterisk.validate(), s.REST.validate(), s.validateRemotes())
+	errs = append(errs, s.validateGPU(), s.TLS.validate(), s.WebRTC.validate(), s.Phone.validate(), s.Phone.answeringSettings.validate(s.Talk.Greeting), s.Price.validate(), s.Lines.validate(), s.Twilio.validate(), s.Telnyx.validate(s.Lines.Public), s.Vonage.validate(s.Lines.Public), s.Asterisk.validate(), s.REST.validate(), s.validateRemotes())
 	for _, k := range s.Keys {
 		check(len(k) >= leastKey && !strings.HasPrefix(k, "ek_"), "keys holds one of %d characters: a key has at least %d, and does not begin with ek_", len(k), leastKey)
 	}

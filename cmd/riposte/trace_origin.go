@@ -16,6 +16,7 @@ var origins = []struct {
 }{
 	{trace.Greeting, "(the greeting: a call began)", "greeting", "greetings"},
 	{trace.Prompt, "(a prompt: the caller said nothing)", "prompt", "prompts"},
+	{trace.Message, "(a message: a machine had answered)", "message to a machine", "messages to machines"},
 	{trace.Written, "(written)", "written", "written"},
 	{trace.Requested, "(asked for by the client)", "asked for by the client", "asked for by the client"},
 	{store.Unknown, "", "greeting or prompt of an older version", "greetings or prompts of an older version"},

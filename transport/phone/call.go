@@ -109,6 +109,11 @@ func (c *call) hold(ctx context.Context) error {
 		}
 	})
 	err := c.server.Hold(ctx, c, c.settings)
+	if errors.Is(err, transport.ErrMachine) && ctx.Err() == nil {
+		if err := c.hangUp(ctx, err); err != nil {
+			c.server.log().Warn("hanging up on a machine", "call", c.id, "err", err)
+		}
+	}
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause // whatever else went wrong followed from it
 	}

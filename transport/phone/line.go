@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 	"time"
+
+	"riposte/transport"
 )
 
 // Line is one telephone call on one wire. It reads and writes that wire's envelopes and does nothing else: it keeps no time, queues nothing
@@ -53,7 +55,11 @@ type Opening struct {
 	From, To   string            // Who calls, and what was dialled; empty where the wire does not say.
 	Route      string            // The route that the far side was told to ask for; empty leaves that to the number.
 	Parameters map[string]string // What else the far side says of it.
-	In, Out    Format            // Of the sound that comes, and of that which is sent.
+	// Placed says that the call was placed, and has been answered; Answerer by whom, where the far side knows. Where both are not set the parameters
+	// direction and answered_by say it, in the words of Direction and AnsweredBy.
+	Placed   bool
+	Answerer transport.Answerer
+	In, Out  Format // Of the sound that comes, and of that which is sent.
 	// Buffer is how much sound the far side keeps to be played: so much is sent ahead, against jitter. Where it is 0 the far side plays what
 	// comes as it comes, and each frame leaves just when it is due.
 	Buffer time.Duration

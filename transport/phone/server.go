@@ -64,6 +64,7 @@ func (l Limits) withDefaults() Limits {
 // Converse holds a call on a line until it ends, closes the line, and says why it ended. Where the error is a *Refusal there was no call, and the
 // line is still open.
 func (s *Server) Converse(ctx context.Context, line Line, o Opening) error {
+	o.placed()
 	release, err := s.admit(o)
 	if err != nil {
 		return err
@@ -75,7 +76,7 @@ func (s *Server) Converse(ctx context.Context, line Line, o Opening) error {
 	}
 	c := newCall(s, line, o, settings)
 	log := s.log().With("call", c.ID())
-	log.Info("call begins", "wire", o.Wire, "line", o.ID, "from", o.From, "to", o.To, "route", c.settings.Route)
+	log.Info("call begins", "wire", o.Wire, "line", o.ID, "from", o.From, "to", o.To, "route", c.settings.Route, "placed", o.Placed, "answered_by", string(o.Answerer))
 	began := time.Now()
 	err = c.hold(ctx)
 	log.Info("call ended", "why", err, "lasted", time.Since(began).Round(time.Millisecond), "sound", c.counts.snapshot())

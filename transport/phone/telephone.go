@@ -11,7 +11,8 @@ import (
 
 // Parties says who is on the line.
 func (c *call) Parties() transport.Parties {
-	return transport.Parties{From: c.opening.From, To: c.opening.To, Line: c.opening.ID}
+	o := &c.opening
+	return transport.Parties{From: o.From, To: o.To, Line: o.ID, Placed: o.Placed, Answerer: o.Answerer}
 }
 
 // Press sends keys to whoever is at the other end, by messages or as sound behind what is being said.
@@ -56,7 +57,10 @@ func (c *call) Transfer(ctx context.Context, to, note string) error {
 }
 
 // HangUp ends the call once the caller has heard what was sent.
-func (c *call) HangUp(ctx context.Context) error {
+func (c *call) HangUp(ctx context.Context) error { return c.hangUp(ctx, transport.ErrEnded) }
+
+// hangUp is HangUp, and says why.
+func (c *call) hangUp(ctx context.Context, why error) error {
 	if err := c.heard(ctx); err != nil {
 		return err
 	}
@@ -64,7 +68,7 @@ func (c *call) HangUp(ctx context.Context) error {
 	if h, ok := c.line.(Hanger); ok {
 		err = h.HangUp(ctx)
 	}
-	c.end(transport.ErrEnded) // the line goes in any case
+	c.end(why) // the line goes in any case
 	return err
 }
 

@@ -8,16 +8,20 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"riposte/transport"
 )
 
 // Ticket is what a far side is given when it announces a call, and has to show when it brings the call's sound. Whoever has it may bring one call.
 type Ticket struct {
-	Wire     string `json:"wire"`
-	ID       string `json:"id,omitempty"` // What the far side calls the call.
-	From     string `json:"from,omitempty"`
-	To       string `json:"to,omitempty"`
-	Route    string `json:"route,omitempty"`
-	Language string `json:"language,omitempty"`
+	Wire     string             `json:"wire"`
+	ID       string             `json:"id,omitempty"` // What the far side calls the call.
+	From     string             `json:"from,omitempty"`
+	To       string             `json:"to,omitempty"`
+	Route    string             `json:"route,omitempty"`
+	Language string             `json:"language,omitempty"`
+	Placed   bool               `json:"placed,omitempty"` // As in Opening.
+	Answerer transport.Answerer `json:"answerer,omitempty"`
 }
 
 // The reasons for which a ticket is not taken.

@@ -3,6 +3,7 @@
 package telnyx
 
 import (
+	"cmp"
 	"crypto/ed25519"
 	"encoding/xml"
 	"io"
@@ -75,7 +76,11 @@ func (s *Server) Answer(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the body is no form", http.StatusBadRequest)
 		return
 	}
-	ticket := phone.Ticket{Wire: Wire, ID: call.Get("CallSid"), From: call.Get("From"), To: call.Get("To"), Route: r.URL.Query().Get("route")}
+	query := r.URL.Query()
+	ticket := phone.Ticket{
+		Wire: Wire, ID: call.Get("CallSid"), From: call.Get("From"), To: call.Get("To"), Route: query.Get("route"),
+		Placed: phone.Outbound(cmp.Or(call.Get("Direction"), query.Get("direction"))), Answerer: phone.AnsweredBy(call.Get("AnsweredBy")),
+	}
 	log := s.Log.With("wire", Wire, "line", ticket.ID, "from", ticket.From, "to", ticket.To)
 	if ticket.ID == "" {
 		http.Error(w, "the request has no CallSid: what announces a call has one", http.StatusBadRequest)
@@ -138,7 +143,9 @@ func (s *Server) begin(socket *phone.Socket) (phone.Line, phone.Opening, error) 
 // opening is what a ticket says of a call.
 func (s *Server) opening(t phone.Ticket) phone.Opening {
 	coded := phone.Format{Encoding: phone.MuLaw, Rate: audioRate}
-	return phone.Opening{Wire: Wire, ID: t.ID, From: t.From, To: t.To, Route: t.Route, In: coded, Out: coded, Buffer: s.Buffer, Unordered: true}
+	return phone.Opening{
+		Wire: Wire, ID: t.ID, From: t.From, To: t.To, Route: t.Route, Placed: t.Placed, Answerer: t.Answerer, In: coded, Out: coded, Buffer: s.Buffer, Unordered: true,
+	}
 }
 
 func reply(w http.ResponseWriter, t texml) {

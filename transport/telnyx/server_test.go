@@ -52,7 +52,7 @@ func service(t *testing.T, hold func(context.Context, transport.Call) error) (s 
 // announce tells a service of a call, and returns what Telnyx is to do.
 func announce(t *testing.T, at *httptest.Server, key ed25519.PrivateKey) texml {
 	t.Helper()
-	const form = "From=%2B491&To=%2B492&CallSid=v3%3Aone"
+	const form = "From=%2B491&To=%2B492&CallSid=v3%3Aone&Direction=outbound&AnsweredBy=machine_end_silence"
 	r := signed(key, form, time.Now())
 	out, err := http.NewRequest(http.MethodPost, at.URL+"/telnyx/voice", strings.NewReader(form))
 	if err != nil {
@@ -102,7 +102,7 @@ func TestCall(t *testing.T) {
 	response := transport.Response{ID: "r", Item: "i"}
 	_, at, key := service(t, func(ctx context.Context, c transport.Call) error {
 		defer close(ended)
-		if p := c.(transport.Telephone).Parties(); p != (transport.Parties{From: "+491", To: "+492", Line: "v3:one"}) {
+		if p := c.(transport.Telephone).Parties(); p != (transport.Parties{From: "+491", To: "+492", Line: "v3:one", Placed: true, Answerer: transport.Recorder}) {
 			t.Errorf("the parties are %+v", p)
 		}
 		loud := make(audio.PCM, 8000/10)

@@ -49,6 +49,7 @@ func (s *Server) Answer(w http.ResponseWriter, r *http.Request) {
 	}
 	ticket := phone.Ticket{
 		Wire: Wire, ID: r.PostForm.Get("CallSid"), From: r.PostForm.Get("From"), To: r.PostForm.Get("To"), Route: r.URL.Query().Get("route"),
+		Placed: phone.Outbound(r.PostForm.Get("Direction")), Answerer: phone.AnsweredBy(r.PostForm.Get("AnsweredBy")),
 	}
 	log := s.Log.With("wire", Wire, "line", ticket.ID, "from", ticket.From, "to", ticket.To)
 	if ticket.ID == "" {
@@ -126,5 +127,5 @@ func (s *Server) begin(socket *phone.Socket) (phone.Line, phone.Opening, error) 
 
 // opening is what a ticket says of a call.
 func opening(t phone.Ticket) phone.Opening {
-	return phone.Opening{Wire: Wire, ID: t.ID, From: t.From, To: t.To, Route: t.Route, In: format, Out: format}
+	return phone.Opening{Wire: Wire, ID: t.ID, From: t.From, To: t.To, Route: t.Route, Placed: t.Placed, Answerer: t.Answerer, In: format, Out: format}
 }

@@ -71,7 +71,12 @@ func serve(t *testing.T, hold func(context.Context, transport.Telephone) error) 
 // announce tells a service of a call, and returns what Twilio is to do.
 func (s *service) announce(t *testing.T, query, call string) (do twiml, text string) {
 	t.Helper()
-	form := url.Values{"CallSid": {call}, "From": {"+491"}, "To": {"+492"}, "AccountSid": {"AC1"}}
+	return s.announces(t, query, url.Values{"CallSid": {call}, "From": {"+491"}, "To": {"+492"}, "AccountSid": {"AC1"}})
+}
+
+// announces is announce with all that is said of the call.
+func (s *service) announces(t *testing.T, query string, form url.Values) (do twiml, text string) {
+	t.Helper()
 	address := s.at + "/twilio/voice" + query
 	r, err := http.NewRequest(http.MethodPost, address, strings.NewReader(form.Encode()))
 	if err != nil {
@@ -423,5 +428,30 @@ func TestSignedStreams(t *testing.T) {
 		if (err == nil) != c.ok || err != nil && (answer == nil || answer.StatusCode != http.StatusForbidden) {
 			t.Errorf("%s: %v", c.name, err)
 		}
+	}
+}
+
+// Of a call that was placed the service knows that, and what Twilio has made of who has answered.
+func TestPlaced(t *testing.T) {
+	got := make(chan transport.Parties, 1)
+	s := serve(t, func(_ context.Context, c transport.Telephone) error {
+		got <- c.Parties()
+		return transport.ErrEnded
+	})
+	for _, c := range []struct {
+		direction, by string
+		placed        bool
+		want          transport.Answerer
+	}{{"inbound", "", false, ""}, {"outbound-api", "", true, ""}, {"outbound-api", "human", true, transport.Human}, {"outbound-api", "machine_end_beep", true, transport.Recorder}} {
+		do, _ := s.announces(t, "", url.Values{"CallSid": {"CA1"}, "From": {"+491"}, "To": {"+492"}, "Direction": {c.direction}, "AnsweredBy": {c.by}})
+		if n := len(do.Stream.Parameters[0].Name) + len(do.Stream.Parameters[0].Value); n > 500 {
+			t.Errorf("the parameter has %d characters, and Twilio takes 500", n)
+		}
+		ws := dials(t, do.Stream, nil)
+		says(t, ws, begins(do.Stream)...)
+		if p := <-got; p.Placed != c.placed || p.Answerer != c.want {
+			t.Errorf("%s by %q: %+v", c.direction, c.by, p)
+		}
+		ws.Close()
 	}
 }

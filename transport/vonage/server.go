@@ -42,7 +42,7 @@ type announced struct {
 }
 
 // Answer answers the request for what is to become of a call (answer_url, by GET or POST): it is connected with Media. A route may be named by
-// ?route=NAME.
+// ?route=NAME, and that the call was placed said by ?direction=outbound and answered_by.
 func (s *Server) Answer(w http.ResponseWriter, r *http.Request) {
 	body, ok := s.signed(w, r)
 	if !ok {
@@ -55,7 +55,11 @@ func (s *Server) Answer(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	ticket := phone.Ticket{Wire: Wire, ID: call.Leg, From: call.From, To: call.To, Route: r.URL.Query().Get("route")}
+	query := r.URL.Query()
+	ticket := phone.Ticket{
+		Wire: Wire, ID: call.Leg, From: call.From, To: call.To, Route: query.Get("route"),
+		Placed: phone.Outbound(query.Get("direction")), Answerer: phone.AnsweredBy(query.Get("answered_by")),
+	}
 	log := s.Log.With("wire", Wire, "line", ticket.ID, "from", ticket.From, "to", ticket.To)
 	if ticket.ID == "" {
 		http.Error(w, "the request has no uuid: what announces a call has one", http.StatusBadRequest)
@@ -145,7 +149,7 @@ func (s *Server) begin(socket *phone.Socket) (phone.Line, phone.Opening, error) 
 
 // opening is what a ticket says of a call, whose sound has a format.
 func (s *Server) opening(t phone.Ticket, f phone.Format) phone.Opening {
-	return phone.Opening{Wire: Wire, ID: t.ID, From: t.From, To: t.To, Route: t.Route, In: f, Out: f, Buffer: s.Buffer}
+	return phone.Opening{Wire: Wire, ID: t.ID, From: t.From, To: t.To, Route: t.Route, Placed: t.Placed, Answerer: t.Answerer, In: f, Out: f, Buffer: s.Buffer}
 }
 
 func reply(w http.ResponseWriter, ncco []any) {

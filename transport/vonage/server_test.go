@@ -61,9 +61,9 @@ type action struct {
 // announce tells a service of a call, and returns what Vonage is to do.
 func announce(t *testing.T, at *httptest.Server, method string) action {
 	t.Helper()
-	where, body := at.URL+"/vonage/answer", `{"from":"491","to":"492","uuid":"leg-1"}`
+	where, body := at.URL+"/vonage/answer?direction=outbound&answered_by=human", `{"from":"491","to":"492","uuid":"leg-1"}`
 	if method == http.MethodGet {
-		where, body = where+"?from=491&to=492&uuid=leg-1", ""
+		where, body = where+"&from=491&to=492&uuid=leg-1", ""
 	}
 	r, err := http.NewRequest(method, where, strings.NewReader(body))
 	if err != nil {
@@ -112,7 +112,7 @@ func testCall(t *testing.T, method string) {
 	response := transport.Response{ID: "r", Item: "i"}
 	_, at := service(t, func(ctx context.Context, c transport.Call) error {
 		defer close(ended)
-		if p := c.(transport.Telephone).Parties(); p != (transport.Parties{From: "491", To: "492", Line: "leg-1"}) {
+		if p := c.(transport.Telephone).Parties(); p != (transport.Parties{From: "491", To: "492", Line: "leg-1", Placed: true, Answerer: transport.Human}) {
 			t.Errorf("the parties are %+v", p)
 		}
 		loud := make(audio.PCM, 16000/10)

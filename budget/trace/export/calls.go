@@ -19,7 +19,7 @@ func CallsCSV(out io.Writer, calls iter.Seq2[trace.Call, error]) error {
 	err := w.Write([]string{
 		"id", "began", "answered", "ended", "length_s", "route", "wire", "version", "from", "to", "line", "reason", "ended_by", "transferred_to", "why", "turns",
 		"met", "masked", "over", "failed", "gap_p50_ms", "gap_p95_ms", "interruptions", "heard_s", "spoken_s", "words", "characters_spoken",
-		"tokens_input", "tokens_cached", "tokens_output", "tool_calls", "cost", "currency", "recorded", "recording", "consent", "note",
+		"tokens_input", "tokens_cached", "tokens_output", "tool_calls", "cost", "currency", "recorded", "recording", "consent", "note", "answered_by",
 	})
 	if err != nil {
 		return fmt.Errorf("writing CSV: %w", err)
@@ -62,7 +62,7 @@ func callLine(c trace.Call) []string {
 	}
 	return append(out, number(r.GapP50), number(r.GapP95), strconv.Itoa(r.Interrupted), number(r.Heard), number(r.Spoken), strconv.Itoa(r.Words), strconv.Itoa(r.Characters),
 		strconv.Itoa(r.Input), strconv.Itoa(r.Cached), strconv.Itoa(r.Output), strconv.Itoa(r.Tools), strconv.FormatFloat(r.Cost, 'f', -1, 64), r.Currency,
-		strconv.FormatBool(r.Recorded), r.Recording, string(r.Consent), text(r.Note))
+		strconv.FormatBool(r.Recorded), r.Recording, string(r.Consent), text(r.Note), r.AnsweredBy)
 }
 
 // text returns what somebody else has chosen, so that programs for tables do not take it for a formula: a number keeps its +.

@@ -73,7 +73,7 @@ func (f *Filter) set(key string, values []string, now time.Time) error {
 	case "blame":
 		f.Blame, err = among(key, values, budget.Stages[:])
 	case "origin":
-		f.Origin, err = among(key, values, []trace.Origin{Aloud, trace.Greeting, trace.Prompt, trace.Written, trace.Requested})
+		f.Origin, err = among(key, values, []trace.Origin{Aloud, trace.Greeting, trace.Prompt, trace.Message, trace.Written, trace.Requested})
 	case "text":
 		f.Text = strings.TrimSpace(f.Text + " " + strings.Join(values, " "))
 	case "call":
