@@ -29,7 +29,7 @@ type call struct {
 	gone     chan struct{}           // Closed when that has ended.
 	idle     *time.Timer             // Runs out when nothing comes for too long,
 	full     *time.Timer             // and this when the far side wants nothing for too long.
-	leading  atomic.Bool             // The far side has been asked to lead the caller elsewhere.
+	leading  atomic.Pointer[leading] // The far side has been asked to lead the caller elsewhere; nil before, and where it did not.
 	counts   counts
 
 	in    chan transport.Inbound // What came, not received yet.
@@ -124,10 +124,17 @@ func (c *call) hold(ctx context.Context) error {
 	return err
 }
 
-// left ends the call, whose line says why it is gone. A far side that leads the caller elsewhere often goes before it has said that it does.
+// left ends the call, whose line says why it is gone. A far side that leads the caller elsewhere often goes before it has said that it does, and
+// callers hang up while nobody answers.
 func (c *call) left(why error) {
-	if c.leading.Load() && (errors.Is(why, transport.ErrHungUp) || errors.Is(why, transport.ErrLost)) {
-		why = transport.ErrTransferred
+	if l := c.leading.Load(); l != nil && (errors.Is(why, transport.ErrHungUp) || errors.Is(why, transport.ErrLost)) {
+		select {
+		case made := <-l.made:
+			if made {
+				why = transport.ErrTransferred
+			}
+		case <-time.After(goesAhead):
+		}
 	}
 	c.end(why)
 }

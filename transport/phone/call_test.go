@@ -500,6 +500,57 @@ func TestTransferred(t *testing.T) {
 	})
 }
 
+// A line that is gone while its caller is to be led elsewhere was led there if that is said soon; otherwise the caller has hung up.
+func TestGoneWhileLed(t *testing.T) {
+	failed := errors.New("it says 404")
+	for _, tt := range []struct {
+		name  string
+		after time.Duration // From when the line is gone.
+		says  error
+		want  error
+	}{
+		{"led", 300 * ms, nil, transport.ErrTransferred},
+		{"not led", 300 * ms, failed, transport.ErrHungUp},
+		{"nobody answers", time.Minute, nil, transport.ErrHungUp},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				f := newFar(mulaw)
+				s := held(func(ctx context.Context, c transport.Call, _ transport.Settings) error {
+					go func() { _, _ = listen(ctx, c) }()
+					_ = c.(transport.Telephone).Transfer(ctx, "+493", "")
+					<-ctx.Done()
+					return context.Cause(ctx)
+				})
+				go func() { time.Sleep(100 * ms); f.events <- ended{why: transport.ErrHungUp} }()
+				began := time.Now()
+				if err := s.Converse(t.Context(), slowly{f, 100*ms + tt.after, tt.says}, opened(mulaw, 0, false)); err != tt.want {
+					t.Errorf("it ended with %v", err)
+				}
+				if took := time.Since(began); took > 2*time.Second {
+					t.Errorf("it took %v", took)
+				}
+			})
+		})
+	}
+}
+
+// slowly is a far side that says after a while whether it leads the caller elsewhere.
+type slowly struct {
+	*far
+	after time.Duration
+	says  error
+}
+
+func (f slowly) Transfer(ctx context.Context, to, note string) error {
+	select {
+	case <-time.After(f.after):
+		return f.says
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // A line that needs sound all the time gets soft noise where nothing is said, and no answer gets any.
 func TestNoise(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -47,14 +47,25 @@ func (c *call) Transfer(ctx context.Context, to, note string) error {
 	if err := c.heard(ctx); err != nil {
 		return err
 	}
-	c.leading.Store(true)
-	if err := t.Transfer(ctx, to, note); err != nil {
-		c.leading.Store(false)
+	l := &leading{made: make(chan bool, 2)} // for both who may see the line go
+	c.leading.Store(l)
+	err := t.Transfer(ctx, to, note)
+	l.made <- err == nil
+	l.made <- err == nil
+	if err != nil {
+		c.leading.CompareAndSwap(l, nil)
 		return err
 	}
 	c.end(transport.ErrTransferred)
 	return nil
 }
+
+// leading is a caller's way to somebody else, until it is known whether the far side has made it.
+type leading struct{ made chan bool }
+
+// goesAhead is how long a line that is gone may be ahead of word that its caller was led elsewhere: the way of an answer. Without word the caller
+// has hung up.
+const goesAhead = time.Second
 
 // HangUp ends the call once the caller has heard what was sent.
 func (c *call) HangUp(ctx context.Context) error { return c.hangUp(ctx, transport.ErrEnded) }
