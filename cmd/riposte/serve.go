@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -40,12 +42,19 @@ func (c *serveCmd) run(ctx context.Context, stubs *stub.Engines) error {
 	if err != nil {
 		return fmt.Errorf("%w (set another address with --listen)", err)
 	}
+	if _, set := os.LookupEnv("GOGC"); !set {
+		debug.SetGCPercent(garbage)
+	}
 	s := newService(&c.settings, c.logger())
 	s.stubs = stubs
 	defer s.keepTraces()()
 	defer s.tellCalls()()
 	return s.serve(ctx, listener, nil)
 }
+
+// garbage is how much of it may come before it is collected, in percent of what is in use, unless GOGC says so. Of forty calls with stubs
+// each takes 1.03 MB with 50 % and 1.48 MB with Go's 100, for one percent more of what the service takes of the core.
+const garbage = 50
 
 // service is the running service.
 type service struct {
