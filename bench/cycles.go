@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,8 @@ type Cycles struct {
 	// Settle has the service give back the memory that it does not need.
 	Settle func(ctx context.Context) error
 	Each   func(done int, u Usage) // Called after each tenth of the calls, by one goroutine at a time, where it is not nil.
+
+	settling time.Duration // How long the service may take to be done with its last call. It defaults to settleWait.
 }
 
 // CyclesResult is what Cycles measured.
@@ -48,7 +51,7 @@ const (
 	keptHeap = 1 << 20
 	// keptGoroutines is how many more there may be than before: what serves the connection over which they are counted.
 	keptGoroutines = 3
-	// settleWait is how long the service may take to be done with its last call.
+	// settleWait is how long the service may take to be done with a caller who has said good-bye.
 	settleWait = 20 * time.Second
 )
 
@@ -99,7 +102,7 @@ func (b *Cycles) settled(ctx context.Context, before *Usage) (u Usage, err error
 		if u.Goroutines <= last.Goroutines+keptGoroutines && u.Files <= last.Files && u.Sockets <= last.Sockets {
 			times++
 		}
-		if times == 2 || time.Since(begin) > settleWait {
+		if times == 2 || time.Since(begin) > cmp.Or(b.settling, settleWait) {
 			return u, nil
 		}
 		if err := rest(ctx, time.Second); err != nil {

@@ -96,6 +96,7 @@ type Injector struct {
 	fault  Fault
 	what   Rubbish
 	struck bool
+	once   func() // Told that the fault has struck, which is then over; nil where it lasts.
 }
 
 // Set lets engines have a fault from now on: in what is asked of them until it is set anew, and for as long as that lasts. What is
@@ -103,7 +104,15 @@ type Injector struct {
 func (i *Injector) Set(f Fault, what Rubbish) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.fault, i.what, i.struck = f, what, false
+	i.fault, i.what, i.struck, i.once = f, what, false, nil
+}
+
+// Next lets an engine have a fault in the next result that is asked of it, and in none after that; unless it is set anew before. struck
+// is told when it has it.
+func (i *Injector) Next(f Fault, what Rubbish, struck func()) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.fault, i.what, i.struck, i.once = f, what, false, struck
 }
 
 // Struck reports whether an engine has had the present fault.
@@ -115,11 +124,16 @@ func (i *Injector) Struck() bool {
 
 // strike returns what an engine of a stage is to suffer, where it is asked for a result.
 func (i *Injector) strike(s budget.Stage) (FaultKind, Rubbish) {
-	kind, what := i.now(s)
-	if kind != "" {
-		i.mu.Lock()
-		defer i.mu.Unlock()
-		i.struck = true
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	kind, what := i.of(s)
+	if kind == "" {
+		return "", ""
+	}
+	i.struck = true
+	if i.once != nil {
+		i.once()
+		i.fault, i.what, i.once = Fault{}, "", nil
 	}
 	return kind, what
 }
@@ -128,6 +142,11 @@ func (i *Injector) strike(s budget.Stage) (FaultKind, Rubbish) {
 func (i *Injector) now(s budget.Stage) (FaultKind, Rubbish) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	return i.of(s)
+}
+
+// of is now for who holds mu.
+func (i *Injector) of(s budget.Stage) (FaultKind, Rubbish) {
 	if i.fault.Stage != s {
 		return "", ""
 	}

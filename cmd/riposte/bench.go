@@ -23,10 +23,12 @@ type benchCmd struct {
 	Chat     benchChatCmd     `cmd:"" help:"Ask the model in this process and over /v1/chat/completions, in turn, and measure what that adds to the first token."`
 	Cycles   benchCyclesCmd   `cmd:"" help:"Set up calls and end them, a thousand times, and look for what the service keeps of them: memory, goroutines, sockets, file handles."`
 	Pacing   benchPacingCmd   `cmd:"" help:"Listen to an answer without end by a telephone wire, and measure when its frames come."`
+	Soak     benchSoakCmd     `cmd:"" help:"Let callers come and go at random for hours, while engines have faults, and look for what fails and what wears out."`
 	Traces   benchTracesCmd   `cmd:"" help:"Keep many turns, and measure how soon they are listed, found and counted, and what keeping them costs."`
 	Turns    benchTurnsCmd    `cmd:"" help:"Hold a conversation with recorded speech and measure every turn at the caller."`
 
 	StubService benchStubServiceCmd `cmd:"" hidden:"" help:"Serve calls with stubs in place of recogniser, model and voice, for the benches."`
+	SoakService benchSoakServiceCmd `cmd:"" hidden:"" help:"Serve calls with engines that have faults now and then, for bench soak."`
 }
 
 // subject says with what a conversation was measured: the models of the settings, or where the service is that was not started for it.

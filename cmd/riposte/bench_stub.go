@@ -104,6 +104,13 @@ func setByHand(k *kong.Context, name string) bool {
 // start starts a service with stubs, for so many calls, in a process of its own. stop ends it, and lets this process have all cores again.
 func (f *stubFlags) start(ctx context.Context, s *settings, calls int, k *kong.Context) (c *child, stop func() error, err error) {
 	f.suit(s, calls, k)
+	return f.apart(func() (*child, error) {
+		return startChild(ctx, k.Selected().Flags, os.Stderr, append([]string{"bench", "stub-service"}, f.args()...)...)
+	})
+}
+
+// apart starts a service that has cores of its own.
+func (f *stubFlags) apart(start func() (*child, error)) (c *child, stop func() error, err error) {
 	var kept *partition
 	undo := func() {}
 	if f.Cores == -1 {
@@ -115,7 +122,7 @@ func (f *stubFlags) start(ctx context.Context, s *settings, calls int, k *kong.C
 		}
 	}
 	err = kept.serving(func() error {
-		c, err = startChild(ctx, k.Selected().Flags, os.Stderr, append([]string{"bench", "stub-service"}, f.args()...)...)
+		c, err = start()
 		return err
 	})
 	if err != nil {
@@ -137,15 +144,15 @@ func (c *child) relax(ctx context.Context) error {
 		return err
 	}
 	select {
-	case <-time.After(relaxing):
+	case <-time.After(relaxWait):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-// relaxing is how long a service may take for that.
-const relaxing = 500 * time.Millisecond
+// relaxWait is how long a service may take for that.
+const relaxWait = 500 * time.Millisecond
 
 // benchStubServiceCmd is the service that has stubs, for the benches. It does what riposte serve does otherwise.
 type benchStubServiceCmd struct {
@@ -160,7 +167,7 @@ func (c *benchStubServiceCmd) Validate() error {
 
 // Run serves until ctx ends.
 func (c *benchStubServiceCmd) Run(ctx context.Context) error {
-	clip, err := talker()
+	engines, err := c.Stub.engines()
 	if err != nil {
 		return err
 	}
@@ -175,9 +182,25 @@ func (c *benchStubServiceCmd) Run(ctx context.Context) error {
 		}
 		defer pprof.StopCPUProfile()
 	}
+	defer relaxing(ctx)()
+	serve := serveCmd{c.settings}
+	return serve.run(ctx, func(s *service) { s.stubs = engines })
+}
+
+// engines returns the stubs.
+func (f *stubFlags) engines() (*stub.Engines, error) {
+	clip, err := talker()
+	if err != nil {
+		return nil, err
+	}
+	return &stub.Engines{Delays: f.delays(), Sound: clip.PCM, Rate: clip.Rate}, nil
+}
+
+// relaxing gives memory that is not needed back to the system whenever relax asks for it, until ctx ends or stop is called.
+func relaxing(ctx context.Context) (stop func()) {
 	asked := make(chan os.Signal, 1)
 	signal.Notify(asked, syscall.SIGUSR1)
-	defer signal.Stop(asked)
+	ctx, end := context.WithCancel(ctx)
 	go func() {
 		for {
 			select {
@@ -188,6 +211,5 @@ func (c *benchStubServiceCmd) Run(ctx context.Context) error {
 			}
 		}
 	}()
-	serve := serveCmd{c.settings}
-	return serve.run(ctx, &stub.Engines{Delays: c.Stub.delays(), Sound: clip.PCM, Rate: clip.Rate})
+	return func() { signal.Stop(asked); end() }
 }

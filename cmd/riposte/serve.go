@@ -34,10 +34,10 @@ type serveCmd struct {
 }
 
 // Run serves until ctx ends, then lets each call finish its sentence.
-func (c *serveCmd) Run(ctx context.Context) error { return c.run(ctx, nil) }
+func (c *serveCmd) Run(ctx context.Context) error { return c.run(ctx, func(*service) {}) }
 
-// run is Run with stubs in place of engines, where they are not nil.
-func (c *serveCmd) run(ctx context.Context, stubs *stub.Engines) error {
+// run is Run for a service that is not quite as the settings have it.
+func (c *serveCmd) run(ctx context.Context, change func(*service)) error {
 	listener, err := net.Listen("tcp", c.Listen)
 	if err != nil {
 		return fmt.Errorf("%w (set another address with --listen)", err)
@@ -46,7 +46,7 @@ func (c *serveCmd) run(ctx context.Context, stubs *stub.Engines) error {
 		debug.SetGCPercent(garbage)
 	}
 	s := newService(&c.settings, c.logger())
-	s.stubs = stubs
+	change(s)
 	defer s.keepTraces()()
 	defer s.tellCalls()()
 	return s.serve(ctx, listener, nil)
