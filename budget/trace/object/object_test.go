@@ -35,6 +35,8 @@ func TestObjects(t *testing.T) {
 			`"work":{"stt":{"runs":1,"waited_ms":1,"ran_ms":1000}},"guesses":{"tries":0,"stood":false,"wasted":0},"reason":"","tools":["book"]}`},
 		{RowsOf(store.TurnPage{}), `[]`},
 		{CallsOf(store.CallPage{}), `[]`},
+		{CallOf(trace.Call{ID: "c", Began: at, Turns: 2}), // nobody has counted what a list does
+			`{"id":"c","route":"","wire":"","version":"","began":"2026-11-30T12:00:00.000005Z","ended":null,"reason":"","turns":2,"ended_by":""}`},
 		{CallsOf(store.CallPage{Calls: []store.CallRow{{Call: trace.Call{ID: "c", Began: at}}, {Call: trace.Call{ID: "d", Began: at, Ended: at, Reason: "hung_up"}, Worst: time.Second}}}),
 			`[{"id":"c","route":"","wire":"","version":"","began":"2026-11-30T12:00:00.000005Z","ended":null,"reason":"","turns":0,"worst_gap_ms":0,"verdicts":{},"unasked":{},"ended_by":""},` +
 				`{"id":"d","route":"","wire":"","version":"","began":"2026-11-30T12:00:00.000005Z","ended":"2026-11-30T12:00:00.000005Z","reason":"hung_up","turns":0,"worst_gap_ms":1000,"verdicts":{},"unasked":{},"ended_by":"caller"}]`},
