@@ -123,7 +123,7 @@ func (s *service) choose(o phone.Opening) (transport.Settings, error) {
 	name, ok := s.board.route(o)
 	switch {
 	case o.Route != "" && s.routes[o.Route] == nil:
-		return transport.Settings{}, fmt.Errorf("%w: there is no route %q (the setting routes names all)", errNoRoute, o.Route)
+		return transport.Settings{}, fmt.Errorf("%w: there is no route %.64q; there are %s", errNoRoute, o.Route, joined(slices.Sorted(maps.Keys(s.routes)), 16))
 	case o.Route != "":
 		name = o.Route
 	case !ok:

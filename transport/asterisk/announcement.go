@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"riposte/transport/phone"
 )
 
 // announcement is what Asterisk's side says of a call before it brings it.
@@ -73,6 +75,9 @@ func (s *Server) Announce(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
+	if !s.leads(w, c.announcement) {
+		return
+	}
 	id, ends, ok := s.awaited.add(c.announcement, time.Now(), s.ahead(), s.announcements())
 	if !ok {
 		w.Header().Set("Retry-After", "10")
@@ -90,6 +95,15 @@ func (s *Server) Announce(w http.ResponseWriter, r *http.Request) {
 		UUID    string `json:"uuid"`
 		Expires int64  `json:"expires_at"` // Unix time in seconds.
 	}{id.String(), ends.Unix()})
+}
+
+// leads reports whether there is a route for a call, and answers the request where there is none: its caller can still be told.
+func (s *Server) leads(w http.ResponseWriter, a announcement) bool {
+	_, err := s.Phone.Choose(phone.Opening{From: a.From, To: a.To, Route: a.Route, Parameters: a.Parameters})
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusNotFound)
+	}
+	return err == nil
 }
 
 // awaited are the calls that were announced and have not come. The zero value has none.

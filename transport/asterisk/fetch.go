@@ -44,6 +44,9 @@ func (s *Server) fetch(held context.Context, w http.ResponseWriter, r *http.Requ
 		http.Error(w, fmt.Sprintf("No call may be fetched from %q: name the address of Asterisk's HTTP server, such as ws://127.0.0.1:8088, in the setting asterisk.exchanges.", c.URL), http.StatusForbidden)
 		return
 	}
+	if c.Route != "" && !s.leads(w, c.announcement) { // without one the channel's variables may still name it
+		return
+	}
 	waits, done := s.Phone.Wait(held)
 	ws, err := s.connect(r.Context(), exchange, c.ConnectionID)
 	if err != nil {

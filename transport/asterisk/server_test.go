@@ -398,6 +398,40 @@ func TestMediaServes(t *testing.T) {
 	}
 }
 
+// A call that no route takes is refused when it is announced or to be fetched, before its caller is connected.
+func TestNoRoute(t *testing.T) {
+	s := service(t, phone.Limits{}, receives)
+	s.Exchanges = []string{"ws://127.0.0.1:1"}
+	s.Phone.Choose = func(o phone.Opening) (transport.Settings, error) {
+		if o.Route != "sales" {
+			return transport.Settings{}, fmt.Errorf("there is no route %q; there are sales", o.Route)
+		}
+		return transport.Settings{}, nil
+	}
+	for _, tt := range []struct {
+		path, body string
+		want       int
+	}{
+		{"announcements", "route=nosuch", http.StatusNotFound},
+		{"announcements", "", http.StatusNotFound},
+		{"announcements", "route=sales", http.StatusCreated},
+		{"calls", "connection_id=" + testUUID.String() + "&route=nosuch", http.StatusNotFound},
+		{"calls", "connection_id=" + testUUID.String() + "&route=sales", http.StatusBadGateway}, // there is no Asterisk
+		{"calls", "connection_id=" + testUUID.String(), http.StatusBadGateway},                  // whose channel may name one
+	} {
+		answer := httptest.NewRecorder()
+		r := httptest.NewRequest(http.MethodPost, "/asterisk/"+tt.path, strings.NewReader(tt.body))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		routes(t.Context(), s).ServeHTTP(answer, r)
+		if answer.Code != tt.want || tt.want == http.StatusNotFound && !strings.Contains(answer.Body.String(), "there are sales") {
+			t.Errorf("%s of %q: %d %s, want %d", tt.path, tt.body, answer.Code, answer.Body, tt.want)
+		}
+	}
+	if got := len(s.awaited.calls); got != 1 {
+		t.Errorf("%d calls are awaited", got)
+	}
+}
+
 // A call for which there is no place is hung up on, and is not answered.
 func TestMediaBusy(t *testing.T) {
 	s := service(t, phone.Limits{}, receives)
