@@ -73,6 +73,7 @@ type Request struct {
 	Stop         []string // The answer ends before any of these.
 	Format       Format
 	Urgency      budget.Urgency // By when the answer has to begin.
+	Began        func(Reading)  // Is told what the model has read, before the first piece, where the generator knows that by then: an answer that is cut has no Usage. nil is not told.
 }
 
 // Format is a form that the answer has to keep to. At most one field is set; without any the model is free.

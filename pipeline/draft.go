@@ -19,12 +19,13 @@ import (
 // draft is an answer in the making. It may be begun before the turn that it answers is decided: then nothing of it is heard,
 // kept or told unless that turn takes it.
 type draft struct {
-	messages []llm.Message      // What it answers.
-	pieces   chan piece         // Its clauses. The model waits until they are taken. Closed at the end.
-	stop     context.CancelFunc // Of everything that is being made of it.
-	wanted   chan struct{}      // Closed when a turn has taken it; nil for one that was wanted from the beginning.
-	bill     budget.Bill        // What it has cost the executor.
-	tokens   atomic.Int64       // Pieces that the model has made so far.
+	messages []llm.Message             // What it answers.
+	pieces   chan piece                // Its clauses. The model waits until they are taken. Closed at the end.
+	stop     context.CancelFunc        // Of everything that is being made of it.
+	wanted   chan struct{}             // Closed when a turn has taken it; nil for one that was wanted from the beginning.
+	bill     budget.Bill               // What it has cost the executor.
+	tokens   atomic.Int64              // Pieces that the model has made so far.
+	usage    atomic.Pointer[llm.Usage] // What the model has told of its tokens so far; nil is nothing.
 
 	// These hold once pieces is closed.
 	outcome outcome
@@ -53,6 +54,7 @@ func (s *Session) write(ctx context.Context, model llm.Generator, settings trans
 	}
 	r := s.request(settings, messages, u)
 	r.Sampling, r.MaxTokens, r.Whole = settings.Sampling, settings.MaxTokens, settings.Whole
+	r.Began = func(read llm.Reading) { d.usage.Store(&llm.Usage{Prompt: read.Prompt, Cached: read.Cached}) }
 	s.start(ctx, model, d, r, settings)
 	return d
 }
@@ -90,6 +92,7 @@ func (s *Session) compose(ctx context.Context, model llm.Generator, d *draft, r 
 		}
 		if p.Usage != nil {
 			o.usage = *p.Usage
+			d.usage.Store(p.Usage)
 			continue
 		}
 		d.tokens.Add(1)
@@ -113,8 +116,8 @@ func (s *Session) compose(ctx context.Context, model llm.Generator, d *draft, r 
 			if whole {
 				return o, errCircle
 			}
+			o.usage = d.spent()
 			o.usage.Finish = llm.FinishLength // what was said before it may do
-			o.usage.Output = int(d.tokens.Load())
 			break
 		}
 		for _, text := range c.push(p.Text) {
@@ -134,6 +137,18 @@ func (s *Session) compose(ctx context.Context, model llm.Generator, d *draft, r 
 		return o, err
 	}
 	return o, errNothingSaid
+}
+
+// spent returns the tokens that the draft has taken so far. Until the model has told, each piece counts as one that it wrote.
+func (d *draft) spent() llm.Usage {
+	u := llm.Usage{Output: int(d.tokens.Load())}
+	if told := d.usage.Load(); told != nil {
+		u.Prompt, u.Cached = told.Prompt, told.Cached
+		if told.Finish != "" {
+			return *told
+		}
+	}
+	return u
 }
 
 // unmarked takes the mark of an interruption from the end of a clause: models that have read it write it themselves.

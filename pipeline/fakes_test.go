@@ -187,7 +187,9 @@ func (e *engines) Generate(ctx context.Context, r llm.Request) iter.Seq2[llm.Pie
 				yield(llm.Piece{}, err)
 				return
 			}
-			wait = e.token
+			if wait = e.token; r.Began != nil {
+				r.Began(llm.Reading{Prompt: 10, Cached: 4})
+			}
 			e.mu.Lock()
 			e.tokens++
 			e.mu.Unlock()
@@ -195,7 +197,7 @@ func (e *engines) Generate(ctx context.Context, r llm.Request) iter.Seq2[llm.Pie
 				return
 			}
 		}
-		yield(llm.Piece{Usage: &llm.Usage{Prompt: 10, Output: 5, Finish: llm.FinishStop}}, nil)
+		yield(llm.Piece{Usage: &llm.Usage{Prompt: 10, Cached: 4, Output: 5, Finish: llm.FinishStop}}, nil)
 	}
 }
 

@@ -298,7 +298,7 @@ func (m *mind) step(t *turn, settings transport.Settings, n int, item string, cl
 			c.asks = c.server != "" && m.Session.asks(c.call)
 			c.place = &reached{sent: make(chan struct{})}
 			if err := put(t.ctx, m.calls, c); err != nil {
-				return outcome{}, s, err
+				return outcome{usage: d.spent()}, s, err
 			}
 			if c.server == "" || c.asks {
 				s.asks = true
@@ -306,18 +306,18 @@ func (m *mind) step(t *turn, settings transport.Settings, n int, item string, cl
 			}
 			s.asked++
 			if err := put(t.ctx, clauses, clause{turn: t, place: c.place}); err != nil {
-				return outcome{}, s, err
+				return outcome{usage: d.spent()}, s, err
 			}
 			continue
 		}
 		s.said = true
 		t.clock.Mark(budget.FirstClause, p.at)
 		if err := m.hand(clauses, clause{turn: t, text: p.text, item: item, voice: p.voice}); err != nil {
-			return outcome{}, s, err
+			return outcome{usage: d.spent()}, s, err
 		}
 	}
 	if err != nil {
-		return outcome{}, s, err
+		return outcome{usage: d.spent()}, s, err
 	}
 	return d.outcome, s, d.err
 }

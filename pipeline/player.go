@@ -359,7 +359,7 @@ func (p *player) leave() {
 			report.Answer = p.settle(t)
 		}
 		t.clock.Mark(budget.Done, time.Now())
-		p.account(t, t.status(outcome{}), report)
+		p.account(t, t.status(outcome{usage: t.usage()}), report)
 	}
 }
 

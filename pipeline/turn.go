@@ -103,6 +103,14 @@ type outcome struct {
 	silent bool // There was nothing to answer.
 }
 
+// usage returns the tokens that the turn's answer has taken so far.
+func (t *turn) usage() (u llm.Usage) {
+	for _, d := range t.drafts {
+		u = sum(u, d.spent())
+	}
+	return u
+}
+
 // called is a call of a tool, on its way from think to play.
 type called struct {
 	turn   *turn

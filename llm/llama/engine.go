@@ -248,7 +248,14 @@ func (e *Engine) Generate(ctx context.Context, r llm.Request) iter.Seq2[llm.Piec
 		if len(r.Tools) > 0 {
 			yield = hearing(e.ask.template.style, r.Tools, yield)
 		}
-		l.answer(s, yield)
+		began := r.Began
+		l.answer(s, func(p llm.Piece, err error) bool {
+			if began != nil && err == nil {
+				began(llm.Reading{Prompt: s.usage.Prompt, Cached: s.usage.Cached})
+				began = nil
+			}
+			return yield(p, err)
+		})
 	}
 }
 
