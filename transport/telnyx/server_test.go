@@ -124,9 +124,7 @@ func TestCall(t *testing.T) {
 			}
 			heard <- in
 			if _, ok := in.(transport.Key); ok {
-				if err := c.Send(ctx, transport.ResponseDone{Response: response, Status: transport.Cancelled}); err != nil {
-					t.Error(err)
-				}
+				_ = c.Send(ctx, transport.ResponseDone{Response: response, Status: transport.Cancelled}) // Telnyx hangs up as soon as it hears of it
 			}
 		}
 	})

@@ -134,9 +134,7 @@ func testCall(t *testing.T, method string) {
 			}
 			heard <- in
 			if _, ok := in.(transport.Key); ok {
-				if err := c.Send(ctx, transport.ResponseDone{Response: response, Status: transport.Cancelled}); err != nil {
-					t.Error(err)
-				}
+				_ = c.Send(ctx, transport.ResponseDone{Response: response, Status: transport.Cancelled}) // Vonage hangs up as soon as it hears of it
 			}
 		}
 	})

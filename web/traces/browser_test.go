@@ -164,7 +164,7 @@ func TestBrowser(t *testing.T) {
 		browsertest.Ask[bool](b, "document.querySelector('.presets a').click() ?? true")
 		b.Until("location.search.includes('a.version=v1.4.0') && document.querySelectorAll('.dumbbells .dot-a').length === 10")
 		b.Until("document.querySelector('.panel .plain tbody tr').textContent.includes('750')")
-		b.Is("the second is faster", "document.querySelectorAll('.dumbbells .better').length >= 4")
+		b.Until("document.querySelectorAll('.dumbbells .better').length >= 4") // the second is faster
 		b.Fits("compare")
 		b.Shoot("traces-compare.png")
 	})
