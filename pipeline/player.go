@@ -350,6 +350,7 @@ func (p *player) cut(t *turn, why error) error {
 // leave accounts for the turns that the end of the call has cut off: who gives up has waited as well. Nothing else of the call runs any more.
 func (p *player) leave() {
 	p.gone = true
+	p.outlived()
 	for _, t := range append(p.lost, p.live.all()...) {
 		if !t.respond {
 			continue

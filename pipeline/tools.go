@@ -76,6 +76,7 @@ type running struct {
 	item     transport.Item
 	previous string
 	began    time.Time
+	came     ran // What came of it. Set by its run; play reads it once nothing runs any more, and is told of it before that where it asks.
 }
 
 // ran is what came of it.
@@ -88,7 +89,7 @@ type ran struct {
 
 // run begins to run a call that the caller's side has been told of.
 func (p *player) run(c called, it transport.Item, previous string) {
-	r := &running{c, it, previous, time.Now()}
+	r := &running{called: c, item: it, previous: previous, began: time.Now()}
 	p.running = append(p.running, r)
 	p.quiet = later(p.quiet, r.began)
 	tools, _ := p.whose(c.call.Name)
@@ -102,7 +103,8 @@ func (p *player) run(c called, it transport.Item, previous string) {
 		if err != nil {
 			text, outcome = err.Error(), outcomeOf(err)
 		}
-		_ = put(c.turn.ctx, p.results, ran{r, text, outcome, time.Now()}) // fails only when the answer is no longer wanted
+		r.came = ran{r, text, outcome, time.Now()}
+		_ = put(c.turn.ctx, p.results, r.came) // fails only when the answer is no longer wanted
 		return nil
 	})
 }
@@ -134,7 +136,7 @@ func (p *player) returned(ctx context.Context, r ran) error {
 func (p *player) conclude(ctx context.Context, r ran) error {
 	p.running = slices.DeleteFunc(p.running, func(other *running) bool { return other == r.running })
 	p.quiet = later(p.quiet, time.Now())
-	r.turn.happened(r.began, trace.KindTool, fmt.Sprintf("%s: %s after %v", r.call.Name, r.outcome, r.ended.Sub(r.began).Round(time.Millisecond)))
+	r.note(r.outcome, r.ended)
 	it := r.item
 	it.Text, it.Outcome = r.text, r.outcome
 	p.history.ran(it)
@@ -143,6 +145,22 @@ func (p *player) conclude(ctx context.Context, r ran) error {
 	}
 	r.wait.take(r.outcome)
 	return nil
+}
+
+// note has the trace tell what came of a call.
+func (r *running) note(outcome string, ended time.Time) {
+	r.turn.happened(r.began, trace.KindTool, fmt.Sprintf("%s: %s after %v", r.call.Name, outcome, ended.Sub(r.began).Round(time.Millisecond)))
+}
+
+// outlived notes the calls during which the call of the caller ended, as it does by one that transfers it.
+func (p *player) outlived() {
+	for _, r := range p.running {
+		outcome := r.came.outcome
+		if outcome != transport.RanWell {
+			outcome = "the call ended" // which says more than that it was cancelled
+		}
+		r.note(outcome, r.came.ended)
+	}
 }
 
 // abandon ends the calls of an answer that is no longer wanted. What comes of them is not waited for.

@@ -52,3 +52,36 @@ func TestToolTrace(t *testing.T) {
 		}
 	})
 }
+
+// A tool during which the call ends, as it does by one that transfers the caller, is traced as well.
+func TestToolThatEndsTheCallIsTraced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCast()
+		c.answers["what time is it"], c.calls["what time is it"] = "", []scenario.Call{{Tool: "transfer_call", About: "sales"}}
+		box := &toolbox{}
+		box.set(scenario.Runs{Tool: "transfer_call", Outcome: "hangs"})
+		l := newLine(t)
+		s := enforcing(l, c)
+		var turns []trace.Turn
+		s.Tools, s.Trace = box, func(t trace.Turn) { turns = append(turns, t) }
+		done := make(chan error)
+		go func() { done <- s.Run(t.Context()) }()
+		c.tell(l, "what time is it", 3*time.Second)
+		close(l.hang)
+		if err := <-done; !errors.Is(err, transport.ErrHungUp) {
+			t.Fatal(err)
+		}
+		if len(turns) != 1 || !slices.Equal(turns[0].Tools, []string{"transfer_call"}) {
+			t.Fatalf("the turns are %+v", turns)
+		}
+		var events []string
+		for _, e := range turns[0].Events {
+			if e.Kind == trace.KindTool {
+				events = append(events, e.Detail)
+			}
+		}
+		if len(events) != 1 || !strings.HasPrefix(events[0], "transfer_call: the call ended after ") {
+			t.Errorf("the trace has %q", events)
+		}
+	})
+}
