@@ -109,7 +109,13 @@ func TestEngineAnswers(t *testing.T) {
 	if first.usage.Prompt < 20 || first.usage.Prompt > 60 || first.usage.Cached != 0 {
 		t.Errorf("%+v", first.usage)
 	}
-	again := answer(t, e, asking("", "Count from one to ten."))
+	r := asking("", "Count from one to ten.")
+	var read []llm.Reading
+	r.Began = func(now llm.Reading) { read = append(read, now) }
+	again := answer(t, e, r)
+	if len(read) != 1 || read[0].Prompt != again.usage.Prompt || read[0].Cached != again.usage.Cached {
+		t.Errorf("at its beginning the answer had read %+v, at its end %+v", read, again.usage)
+	}
 	if again.text != first.text {
 		t.Errorf("greedy answers differ: %q, %q", first.text, again.text)
 	}
