@@ -24,6 +24,7 @@ type Clip struct {
 	SpeechStart time.Duration
 	SpeechEnd   time.Duration // Where the talker falls silent for good; about 0.1 s exact.
 
+	Row  string    // Where a manifest names it, as file:line; empty where none does.
 	PCM  audio.PCM // Its sound, where it is in no file,
 	Rate int       // and the rate of that in hertz.
 }
@@ -63,13 +64,16 @@ func ReadCorpus(dir string) ([]Clip, error) {
 		}
 		c := Clip{
 			File: filepath.Join(dir, cell("file")), Kinds: strings.Split(cell("kind"), ";"),
-			Language: cell("language"), Transcript: cell("transcript"),
+			Language: cell("language"), Transcript: cell("transcript"), Row: fmt.Sprintf("%s:%d", f.Name(), n),
 		}
 		for column, at := range map[string]*time.Duration{"speech_start": &c.SpeechStart, "speech_end": &c.SpeechEnd} {
 			if s := cell(column); s != "" {
 				seconds, err := strconv.ParseFloat(s, 64)
+				if err == nil && !(seconds >= 0 && seconds < longestClip.Seconds()) {
+					err = fmt.Errorf("it is %s: it must be seconds from 0 to %.0f", s, longestClip.Seconds())
+				}
 				if err != nil {
-					return nil, fmt.Errorf("%s:%d: %s: %w", f.Name(), n, column, err)
+					return nil, fmt.Errorf("%s: %s: %w", c.Row, column, err)
 				}
 				*at = time.Duration(seconds * float64(time.Second))
 			}
@@ -84,6 +88,12 @@ func Spoken(clips []Clip, language string) []Clip {
 	return slices.DeleteFunc(slices.Clone(clips), func(c Clip) bool { return c.Language != language || c.Transcript == "" })
 }
 
+// longestClip is how far into a clip a manifest may point.
+const longestClip = 24 * time.Hour
+
+// inexact is how far behind the end of its clip a manifest's speech_end may lie: it is rounded.
+const inexact = 100 * time.Millisecond
+
 // Sound returns the clip up to where the talker falls silent, so that what follows is the bench's own silence.
 func (c Clip) Sound() (pcm audio.PCM, rate int, err error) {
 	if pcm, rate = c.PCM, c.Rate; pcm == nil {
@@ -91,6 +101,9 @@ func (c Clip) Sound() (pcm audio.PCM, rate int, err error) {
 	}
 	if err != nil || c.SpeechEnd == 0 {
 		return pcm, rate, err
+	}
+	if long := pcm.Duration(rate); c.SpeechEnd > long+inexact {
+		return nil, 0, fmt.Errorf("%s: speech_end is %.2f s, and %s ends after %.2f s", c.Row, c.SpeechEnd.Seconds(), c.File, long.Seconds())
 	}
 	return pcm[:min(len(pcm), audio.Samples(c.SpeechEnd, rate))], rate, nil
 }

@@ -55,6 +55,11 @@ func (c *benchTurnsCmd) Run(ctx context.Context, k *kong.Context) error {
 		return err
 	}
 	clips = bench.Spoken(clips, c.Language)
+	for _, clip := range clips {
+		if _, _, err := clip.Sound(); err != nil { // before anything is said
+			return err
+		}
+	}
 	if c.Turns == 0 {
 		c.Turns = len(clips)
 	}
