@@ -114,6 +114,40 @@ func TestRunawayClock(t *testing.T) {
 	})
 }
 
+// A far side whose numbers begin anew, or one of which was wrong, is heard again before long.
+func TestNumbersAnew(t *testing.T) {
+	for _, unordered := range []bool{false, true} {
+		bubble(t, func(t *testing.T) {
+			f := newFar(mulaw)
+			var got []transport.Inbound
+			s := listening(&got)
+			go func() {
+				for i := range 500 {
+					n := uint64(i + 1)
+					if i == 10 {
+						n = 1 << 62
+					}
+					f.events <- Media{Coded: mulaw.silence(160), Arrived: time.Now(), Sequence: n}
+					time.Sleep(FrameLength)
+				}
+				f.events <- ended{why: transport.ErrHungUp}
+			}()
+			o := opened(mulaw, 0, false)
+			o.Unordered = unordered
+			if err := s.Converse(t.Context(), f, o); err != transport.ErrHungUp {
+				t.Error(err)
+			}
+			want := 500 - mostLate
+			if unordered {
+				want = 499 // the wrong one waits for those before it
+			}
+			if len(got) != want {
+				t.Errorf("%d of 500 pieces were heard, want %d, unordered: %v", len(got), want, unordered)
+			}
+		})
+	}
+}
+
 // A far side that wants no more sound, and never wants any again, ends the call, as one does that does not read; one that is held up does not.
 func TestUnwanted(t *testing.T) {
 	for _, tt := range []struct {

@@ -18,6 +18,7 @@ type ear struct {
 	came  time.Duration // and how much sound has come since,
 	made  time.Duration // and silence was made.
 	last  uint64        // Number of the last piece; 0 before.
+	late  int           // How many came since with no higher one.
 	timed bool          // The far side's clock is known:
 	at    time.Duration // it shows this at the end of what came.
 }
@@ -34,6 +35,10 @@ const (
 // rounding is what a far side's clock may be off by.
 const rounding = FrameLength / 2
 
+// mostLate is how many pieces in a row may be too late: 2 s of them. Then it is their numbers that have begun anew, or one was wrong; else nothing of
+// the caller's would be heard any more.
+const mostLate = 100
+
 // take returns what the caller's sound goes on with. The error is a *Misuse.
 func (e *ear) take(m Media) (sound transport.Sound, f fate, err error) {
 	if len(m.Coded)%e.format.width() != 0 {
@@ -47,7 +52,9 @@ func (e *ear) take(m Media) (sound transport.Sound, f fate, err error) {
 		return sound, f, &Misuse{fmt.Sprintf("The sound comes faster than it was spoken, by more than %v: send it as it is spoken.", e.ahead)}
 	}
 	if m.Sequence > 0 && m.Sequence <= e.last {
-		return sound, twice, nil
+		if e.late++; e.late <= mostLate {
+			return sound, twice, nil
+		}
 	}
 	var gap time.Duration
 	if m.Timed && e.timed {
@@ -55,7 +62,7 @@ func (e *ear) take(m Media) (sound transport.Sound, f fate, err error) {
 			return sound, twice, nil
 		}
 	}
-	e.last = m.Sequence
+	e.last, e.late = m.Sequence, 0
 	if m.Timed {
 		e.timed, e.at = true, m.At+length
 	}
