@@ -509,8 +509,14 @@ func TestDial(t *testing.T) {
 			}},
 		},
 		{
-			name: "does not know the caller", says: "401 Unauthorized: who are you",
+			name: "does not know the caller", want: ErrKey, says: "(401 Unauthorized): who are you",
 			server: &server{refuse: func(w http.ResponseWriter) { http.Error(w, "who are\nyou", http.StatusUnauthorized) }},
+		},
+		{
+			name: "has rules", says: "the server says 403 Forbidden: From nowhere.",
+			server: &server{refuse: func(w http.ResponseWriter) {
+				http.Error(w, `{"error": {"type": "x", "message": "From nowhere."}}`, http.StatusForbidden)
+			}},
 		},
 		{
 			name: "refuses the session", says: "setting up the session: no such voice",

@@ -14,6 +14,8 @@ import (
 var (
 	// ErrBusy reports that the server has no room for another call.
 	ErrBusy = errors.New("the server is busy")
+	// ErrKey reports that the server takes only callers who show one of its keys.
+	ErrKey = errors.New("the server takes nobody without one of its keys")
 	// ErrNoAnswer reports that a turn was not answered in time.
 	ErrNoAnswer = errors.New("no answer came")
 	// ErrNoVoice reports something to say in which nobody speaks.
@@ -42,13 +44,19 @@ func newBusyError(resp *http.Response, body []byte) *BusyError {
 	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && seconds > 0 {
 		e.Retry = time.Duration(seconds) * time.Second
 	}
+	if code, message, ok := errorIn(body); ok {
+		e.Code, e.Reason = code, cmp.Or(message, e.Reason)
+	}
+	return e
+}
+
+// errorIn returns what a refusal says, where it is an error object of OpenAI's.
+func errorIn(body []byte) (code, message string, ok bool) {
 	var said struct {
 		Error struct{ Code, Message string }
 	}
-	if json.Unmarshal(body, &said) == nil {
-		e.Code, e.Reason = said.Error.Code, cmp.Or(said.Error.Message, e.Reason)
-	}
-	return e
+	err := json.Unmarshal(body, &said)
+	return said.Error.Code, said.Error.Message, err == nil
 }
 
 func (e *BusyError) Error() string {

@@ -62,6 +62,12 @@ func refusal(resp *http.Response, err error) error {
 		return newBusyError(resp, said)
 	}
 	text := strings.Join(strings.Fields(string(said[:min(len(said), 300)])), " ")
+	if _, message, ok := errorIn(said); ok && message != "" {
+		text = message
+	}
+	if resp.StatusCode == http.StatusUnauthorized {
+		return fmt.Errorf("%w (%s): %s", ErrKey, resp.Status, text)
+	}
 	return fmt.Errorf("the server says %s: %s", resp.Status, text)
 }
 

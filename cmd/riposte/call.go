@@ -143,6 +143,9 @@ func (c *CallCmd) dial(ctx context.Context) (*caller.Call, error) {
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return nil, fmt.Errorf("%w; nothing serves there: start it with riposte serve, or say where it is with --url", err)
 	}
+	if errors.Is(err, caller.ErrKey) {
+		return nil, fmt.Errorf("%w Here, say one with --key or RIPOSTE_KEY", err)
+	}
 	if unknown := (x509.UnknownAuthorityError{}); errors.As(err, &unknown) {
 		return nil, fmt.Errorf("%w; if it made its certificate itself (tls-self-signed), say where that is: SSL_CERT_FILE=~/.local/state/riposte/tls/cert.pem riposte call …", err)
 	}

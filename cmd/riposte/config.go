@@ -202,10 +202,20 @@ func (c config) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, er
 		}
 	}
 	if err := e.parse(flag); err != nil {
-		return nil, fmt.Errorf("%s:%d: %w", c.path, e.line, err)
+		return nil, &fileError{fmt.Sprintf("%s:%d", c.path, e.line), dotted(flag.Name), err}
 	}
 	return e.value, nil
 }
+
+// fileError says that a config file sets something to what it cannot be.
+type fileError struct {
+	place, key string // file:line, and section.key.
+	err        error
+}
+
+func (e *fileError) Error() string { return fmt.Sprintf("%s: %s: %v", e.place, e.key, e.err) }
+
+func (e *fileError) Unwrap() error { return e.err }
 
 // sections are the first words that flags of a section share.
 var sections = []string{"log", "calls", "tls", "webrtc", "phone", "twilio", "telnyx", "vonage", "asterisk", "rest", "talk", "stt", "llm", "tts", "remote", "vad", "budget", "price", "trace", "record", "telemetry"}

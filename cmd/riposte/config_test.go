@@ -62,8 +62,8 @@ func TestConfigRefused(t *testing.T) {
 		{"a list at the top", "- a\n", "must be a section"},
 		{"no YAML", "a: [\n", "config file"},
 		{"set twice", "calls:\n  max: 1\ncalls-max: 2\n", "calls-max is set twice"},
-		{"no duration", "talk:\n  silence: soon\n", "riposte.yaml:2: \"soon\" is no duration: write"},
-		{"no number", "calls:\n  max: many\n", "riposte.yaml:2: expected a valid"},
+		{"no duration", "talk:\n  silence: soon\n", "riposte.yaml:2: talk.silence: \"soon\" is no duration: write"},
+		{"no number", "calls:\n  max: many\n", "riposte.yaml:2: calls.max: expected a valid"},
 		{"out of bounds", "calls:\n  max: 0\n", "calls-max is 0: it must be at least 1"},
 		{"two out of bounds", "budget:\n  stt: 0s\n  llm: -1ms\n", "the llm share"},
 		{"no share", "budget:\n  stt: 0s\n", "the stt share of the budget is 0s"},
@@ -77,7 +77,7 @@ func TestConfigRefused(t *testing.T) {
 		{"no part", "llm:\n  gpu: cuda\n  split: [NaN, 1]\n", "llm-split is [NaN 1]"},
 		{"a part too many", "llm:\n  gpu: cuda\n  devices: [CUDA0]\n  split: [3, 1]\n", "llm-split has 2 parts for the 1 GPUs"},
 		{"a list of one text", "talk:\n  openers: [Hm., Well.]\n", `"talk.openers" takes one text and no list`},
-		{"no such format", "log:\n  format: xml\n", `riposte.yaml:2: it must be one of auto, text, json and not "xml"`},
+		{"no such format", "log:\n  format: xml\n", `riposte.yaml:2: log.format: it must be one of auto, text, json and not "xml"`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -120,5 +120,26 @@ func TestConfigPrinted(t *testing.T) {
 	}
 	if s.Talk.Instructions != cmd.Config.Talk.Instructions || s.Calls != cmd.Config.Calls || s.LLM.Model != cmd.Config.LLM.Model {
 		t.Errorf("the printed file means something else:\n%s", out.String())
+	}
+}
+
+// What is wrong on the command line says where to look it up; what is wrong in a file begins with its place there.
+func TestCommandLineRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "riposte.yaml")
+	if err := os.WriteFile(path, []byte("price:\n  minute: x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"bogus"}, "unexpected argument bogus; see riposte --help"},
+		{[]string{"bench", "turnz"}, "; see riposte bench --help"},
+		{[]string{"tools", "list", "--bogus"}, "; see riposte tools list --help"},
+		{[]string{"tools", "list", "--config", path}, path + `:2: price.minute: expected a float but got "x" (string)`},
+	} {
+		if err := run(t.Context(), tt.args); err == nil || !strings.HasSuffix(err.Error(), tt.want) {
+			t.Errorf("%q: %v, want %s", tt.args, err, tt.want)
+		}
 	}
 }

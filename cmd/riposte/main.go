@@ -10,6 +10,8 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -59,9 +61,25 @@ func run(ctx context.Context, args []string) error {
 	}
 	k, err := parser.Parse(args)
 	if err != nil {
-		return err
+		return mendable(err)
 	}
 	return k.Run()
+}
+
+// mendable says of a command line that cannot be parsed where to look up what can, and of a config file its own place and key only.
+func mendable(err error) error {
+	if inFile, ok := errors.AsType[*fileError](err); ok {
+		return inFile
+	}
+	wrong, ok := errors.AsType[*kong.ParseError](err)
+	if !ok || !slices.ContainsFunc([]string{"unexpected argument", "unknown flag", "expected "}, func(p string) bool { return strings.HasPrefix(err.Error(), p) }) {
+		return err
+	}
+	of := wrong.Context.Model.Node
+	if command := wrong.Context.Selected(); command != nil {
+		of = command
+	}
+	return fmt.Errorf("%w; see %s --help", err, of.FullPath())
 }
 
 // newParser makes the parser of a command line that is filled into cmd, a pointer to a struct of commands.

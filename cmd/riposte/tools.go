@@ -51,6 +51,28 @@ func (f *toolsFlags) open(ctx context.Context) (set *tool.Set, close func(), err
 	return b.sets[f.Route], b.close, nil
 }
 
+// elsewhere returns the other routes that have a tool.
+func (f *toolsFlags) elsewhere(ctx context.Context, name string) (found []string) {
+	routes, err := f.openRoutes()
+	if err != nil {
+		return nil // it was said before
+	}
+	delete(routes, f.Route)
+	var b toolbox
+	opened, err := b.open(ctx, routes, slog.New(slog.DiscardHandler), nil)
+	if err != nil {
+		return nil
+	}
+	defer b.close()
+	opened()
+	for _, route := range slices.Sorted(maps.Keys(routes)) {
+		if slices.ContainsFunc(b.sets[route].All(), func(t *tool.Tool) bool { return t.Name == name }) {
+			found = append(found, route)
+		}
+	}
+	return found
+}
+
 type toolsListCmd struct{ toolsFlags }
 
 // Run prints a line for each tool.
@@ -122,6 +144,9 @@ func (c *toolsCallCmd) Run(ctx context.Context, k *kong.Context) error {
 	began := time.Now()
 	text, err := set.Run(ctx, llm.ToolCall{ID: "by_hand", Name: c.Name, Arguments: json.RawMessage(c.Arguments)})
 	if unknown, ok := errors.AsType[*tool.Error](err); ok && unknown.Kind == tool.Unknown {
+		if routes := c.elsewhere(ctx, c.Name); len(routes) > 0 {
+			return fmt.Errorf("%w Elsewhere there is: say --route %s", err, strings.Join(routes, " or --route "))
+		}
 		return fmt.Errorf("%w%s", err, nearestTool(c.Name, set))
 	}
 	if err != nil {

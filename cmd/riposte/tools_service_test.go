@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -418,6 +419,14 @@ func TestToolsCommand(t *testing.T) {
 		if out.String() != c.want {
 			t.Errorf("%q prints\n%s\nwant\n%s", c.args, out.String(), c.want)
 		}
+	}
+	// A tool that only another route has.
+	other := filepath.Join(filepath.Dir(path), "sales.yaml")
+	if err := errors.Join(os.WriteFile(other, []byte("tools: {mcp: {clerk: "+clerkCommand()+"}}\n"), 0o600), os.WriteFile(path, []byte("log: {level: ERROR}\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(t.Context(), []string{"tools", "call", "lost", "--config=" + path, "--routes=sales=" + other}); err == nil || !strings.HasSuffix(err.Error(), "Elsewhere there is: say --route sales") {
+		t.Errorf("a tool of another route: %v", err)
 	}
 	s, err := parse(t, "tools: {mcp: {clerk: "+clerkCommand()+", gone: {command: [/nonexistent/server]}}}\n")
 	if err != nil {
