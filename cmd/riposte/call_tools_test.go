@@ -313,3 +313,16 @@ func TestRecordedWhole(t *testing.T) {
 		t.Errorf("a folder that cannot be: %v", err)
 	}
 }
+
+// Routes that record calls and do not say so to the caller are known at the start.
+func TestRecordedUntold(t *testing.T) {
+	set := func(dir, consent string) *route {
+		s := &settings{}
+		s.Record.Dir, s.Talk.Consent = dir, consent
+		return &route{settings: s}
+	}
+	routes := map[string]*route{defaultRoute: set("calls", "This call is recorded."), "sales": set("calls", ""), "help": set("", "")}
+	if got := untold(routes); !slices.Equal(got, []string{"sales"}) {
+		t.Errorf("callers are not told by %q", got)
+	}
+}

@@ -209,6 +209,16 @@ func openFolders(routes map[string]*route) error {
 	return errors.Join(errs...)
 }
 
+// untold returns the routes whose whole calls are recorded without a word to the caller.
+func untold(routes map[string]*route) (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(routes)) {
+		if r := routes[name]; r.Record.Dir != "" && r.Talk.Consent == "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // tellCalls tells the address that the settings name of each call at its end. stop delivers what is left.
 func (s *service) tellCalls() (stop func()) {
 	set := &s.settings.Phone

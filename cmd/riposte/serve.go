@@ -137,6 +137,9 @@ func (s *service) serve(ctx context.Context, listener net.Listener, ready func()
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
+	if names := untold(s.routes); len(names) > 0 {
+		s.log.Warn("calls are recorded whose callers are not told: set talk.consent, or tell them elsewhere", "routes", joined(names, 16))
+	}
 	flush, err := s.openTelemetry(ctx)
 	if err != nil {
 		return errors.Join(err, listener.Close())
