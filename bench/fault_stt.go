@@ -2,14 +2,22 @@ package bench
 
 import (
 	"context"
+	"iter"
 
+	"riposte/audio"
 	"riposte/budget"
 	"riposte/stt"
 )
 
 // Ear returns a recogniser that has the injector's faults. One that hangs or fails makes no hypotheses either; one that is late
 // makes them as ever, since they are made while the caller talks.
-func (i *Injector) Ear(r stt.Recognizer) stt.Recognizer { return faultyEar{r, i} }
+func (i *Injector) Ear(r stt.Recognizer) stt.Recognizer {
+	ear := faultyEar{r, i}
+	if s, ok := r.(stt.Scribe); ok {
+		return faultyScribe{ear, s}
+	}
+	return ear
+}
 
 type faultyEar struct {
 	stt.Recognizer
@@ -31,6 +39,31 @@ func (e faultyEar) Listen(o stt.Options) stt.Stream {
 		}
 	}
 	return faultyStream{e.Recognizer.Listen(o), e.faults}
+}
+
+// faultyScribe writes down recordings as well.
+type faultyScribe struct {
+	faultyEar
+	scribe stt.Scribe
+}
+
+// Scribe writes down as the recogniser does.
+func (s faultyScribe) Scribe(ctx context.Context, speech audio.PCM, o stt.Recording) iter.Seq2[stt.Segment, error] {
+	return func(yield func(stt.Segment, error) bool) {
+		kind, what := s.faults.strike(budget.STT)
+		if err := s.faults.stumble(ctx, kind); err != nil {
+			yield(stt.Segment{}, err)
+			return
+		}
+		for segment, err := range s.scribe.Scribe(ctx, speech, o) {
+			if kind == Garbage {
+				segment.Text = garble(segment.Text, what)
+			}
+			if !yield(segment, err) {
+				return
+			}
+		}
+	}
 }
 
 type faultyStream struct {

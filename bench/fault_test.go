@@ -224,3 +224,35 @@ func TestFaultsOfOthers(t *testing.T) {
 		t.Errorf("%v, struck %t", err, i.Struck())
 	}
 }
+
+// soundScribe writes down one sentence.
+type soundScribe struct{ soundEar }
+
+func (soundScribe) Scribe(context.Context, audio.PCM, stt.Recording) iter.Seq2[stt.Segment, error] {
+	return func(yield func(stt.Segment, error) bool) { yield(stt.Segment{Text: "hello there"}, nil) }
+}
+
+// Recordings have the recogniser's faults as well, and are written down by it as without them.
+func TestFaultyScribe(t *testing.T) {
+	var i Injector
+	written := func() (text string, err error) {
+		for s, failed := range stt.Write(t.Context(), i.Ear(soundScribe{}), nil, stt.Recording{Words: true}) {
+			text, err = s.Text, failed
+		}
+		return text, err
+	}
+	if text, err := written(); text != "hello there" || err != nil {
+		t.Errorf("without a fault: %q, %v", text, err)
+	}
+	i.Next(Fault{budget.STT, Failing}, "", func() {})
+	if _, err := written(); !errors.Is(err, errInjected) {
+		t.Errorf("it fails with %v", err)
+	}
+	i.Next(Fault{budget.STT, Garbage}, Loop, func() {})
+	if text, err := written(); !many(text) || err != nil {
+		t.Errorf("a loop: %q, %v", text, err)
+	}
+	if text, _ := written(); text != "hello there" {
+		t.Errorf("a fault for one request lasts: %q", text)
+	}
+}

@@ -52,7 +52,8 @@ type Word struct {
 	From, To time.Duration
 }
 
-// Write has a recogniser write down a recording. One that is no Scribe hears it as a whole and says nothing of words.
+// Write has a recogniser write down a recording. One that is no Scribe hears it as a whole and says nothing of words; in the background it
+// hears it again where it had to make room.
 func Write(ctx context.Context, r Recognizer, speech audio.PCM, o Recording) iter.Seq2[Segment, error] {
 	if s, ok := r.(Scribe); ok {
 		return s.Scribe(ctx, speech, o)
@@ -70,6 +71,9 @@ func Write(ctx context.Context, r Recognizer, speech audio.PCM, o Recording) ite
 		defer s.Close()
 		s.Write(speech)
 		t, err := s.Finish(ctx, o.Urgency)
+		for o.Urgency.Class == budget.Background && errors.Is(err, budget.ErrPreempted) {
+			t, err = s.Finish(ctx, o.Urgency)
+		}
 		if err != nil {
 			yield(Segment{}, err)
 			return
