@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,7 +20,13 @@ func TestAside(t *testing.T) {
 	e.says = "One two three."
 	written, aloud := true, false
 	var noted []trace.Aside
-	session(t, e, func(s *Session) { s.Beside = func(a trace.Aside) { noted = append(noted, a) } }, func(l *line) {
+	var mu sync.Mutex
+	note := func(a trace.Aside) {
+		mu.Lock()
+		defer mu.Unlock()
+		noted = append(noted, a)
+	}
+	session(t, e, func(s *Session) { s.Beside = note }, func(l *line) {
 		l.in <- transport.Add{Item: transport.Item{ID: "fact", Role: llm.User, Text: "The code is 7."}}
 		l.in <- transport.Respond{Ref: "a", Aside: true, Written: &written, Metadata: map[string]string{"about": "code"}, Instructions: new("Sort it."), Input: []transport.Item{
 			{ID: "fact"}, {Role: llm.System, Text: "Be terse."},

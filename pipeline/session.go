@@ -73,7 +73,8 @@ type Session struct {
 	Trace func(trace.Turn)
 	// Retrace is told of a turn that Trace was told of already, with what came later of it. nil is nobody. It must return at once.
 	Retrace func(trace.Turn)
-	// Beside is told of each answer beside the conversation at its end, with all but the call's own things. nil is nobody. It must return at once.
+	// Beside is told of each answer beside the conversation at its end, with all but the call's own things. nil is nobody. It must return at once,
+	// and is called by several goroutines at a time.
 	Beside func(trace.Aside)
 	Record bool                    // Its turns have their sound with them.
 	Queues Queues                  // Count what waits in it.
