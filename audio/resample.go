@@ -2,6 +2,8 @@ package audio
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"time"
 )
 
@@ -34,6 +36,7 @@ type Resampler struct {
 	speex   *speexState // nil when the rates are equal.
 	took    int64       // Samples that came in.
 	gave    int64       // Samples that went out.
+	silent  int         // Samples of digital silence that came in last.
 }
 
 // OpenResampler returns a Resampler from in to out hertz. The caller closes it. The error is ErrRate, or ErrNoResampler
@@ -68,13 +71,16 @@ func Resample(p PCM, in, out int) (PCM, error) {
 
 // Write takes the next chunk, of any length, and returns the sound that is ready, which may be none. The result belongs
 // to the caller and never shares memory with p.
-func (r *Resampler) Write(p PCM) PCM {
+func (r *Resampler) Write(p PCM) PCM { return r.Append(nil, p) }
+
+// Append is Write for whoever has memory: it appends the sound that is ready to out and returns the result.
+func (r *Resampler) Append(out, p PCM) PCM {
 	r.took += int64(len(p))
 	if r.speex == nil {
 		r.gave += int64(len(p))
-		return append(PCM(nil), p...)
+		return append(out, p...)
 	}
-	return r.pass(p)
+	return r.pass(out, p)
 }
 
 // Flush ends the stream: it returns the tail that the filter still holds and makes the Resampler ready for another one.
@@ -83,11 +89,12 @@ func (r *Resampler) Flush() PCM {
 		return nil
 	}
 	due := (r.took*int64(r.out)+int64(r.in)/2)/int64(r.in) - r.gave
-	tail := r.pass(make(PCM, r.speex.latency))
+	r.silent = math.MinInt // the filter is to run
+	tail := r.pass(nil, make(PCM, r.speex.latency))
 	if int64(len(tail)) > due {
 		tail = tail[:due]
 	}
-	r.took, r.gave = 0, 0
+	r.took, r.gave, r.silent = 0, 0, 0
 	r.speex.restart()
 	return tail
 }
@@ -114,11 +121,18 @@ func (r *Resampler) Close() error {
 	return nil
 }
 
-// pass sends p through the filter.
-func (r *Resampler) pass(p PCM) PCM {
+// pass sends p through the filter and appends what comes out.
+func (r *Resampler) pass(out, p PCM) PCM {
+	from := len(out)
+	if r.idle(p) {
+		out = append(out, make(PCM, len(p)*r.out/r.in)...)
+		r.gave += int64(len(out) - from)
+		return out
+	}
 	// One sample more than the ratio gives, for the phase, and one for rounding.
-	out := make(PCM, len(p)*r.out/r.in+2)
-	var n int
+	out = slices.Grow(out, len(p)*r.out/r.in+2)
+	out = out[:cap(out)]
+	n := from
 	for len(p) > 0 {
 		took, wrote := r.speex.process(p, out[n:])
 		n += wrote
@@ -127,6 +141,22 @@ func (r *Resampler) pass(p PCM) PCM {
 		}
 		p = p[took:]
 	}
-	r.gave += int64(n)
+	r.gave += int64(n - from)
 	return out[:n]
+}
+
+// idle takes note of p and reports whether the filter can be left alone: it holds nothing but digital silence, gets no more than that, and
+// would stand where it stands now.
+func (r *Resampler) idle(p PCM) bool {
+	end := len(p)
+	for end > 0 && p[end-1] == 0 {
+		end--
+	}
+	if end > 0 {
+		r.silent = len(p) - end
+		return false
+	}
+	before := r.silent
+	r.silent = min(before+len(p), 1<<30)
+	return r.speex.handle != 0 && before > 2*r.speex.latency+1 && len(p)*r.out%r.in == 0 // the filter is twice as long as it is late
 }

@@ -75,6 +75,38 @@ func TestResampleInChunksIsTheSame(t *testing.T) {
 	})
 }
 
+// The filter is left alone in digital silence, and nobody can hear that.
+func TestResampleThroughSilence(t *testing.T) {
+	eachRatio(t, func(t *testing.T, in, out int) {
+		rnd := rand.New(rand.NewPCG(uint64(in), uint64(out)))
+		idle, busy := openResampler(t, in, out), openResampler(t, in, out)
+		rested := 0
+		for range 300 {
+			p := make(PCM, in/50)
+			switch rnd.IntN(8) {
+			case 0:
+				p = p[:1+rnd.IntN(len(p)-1)] // which moves the filter on by a part of a sample
+			case 1:
+				for i := range p {
+					p[i] = int16(rnd.IntN(1<<15) - 1<<14)
+				}
+				clear(p[rnd.IntN(len(p)):])
+			}
+			busy.silent = math.MinInt
+			rested = max(rested, idle.silent)
+			if got, want := idle.Write(p), busy.Write(p); !slices.Equal(got, want) {
+				t.Fatalf("after %d samples of silence: %d samples differ from %d", idle.silent, len(got), len(want))
+			}
+		}
+		if got, want := idle.Flush(), busy.Flush(); !slices.Equal(got, want) {
+			t.Error("the tail differs")
+		}
+		if in != out && rested < in/10 {
+			t.Errorf("the longest silence was %d samples: too short to tell", rested)
+		}
+	})
+}
+
 func TestResampleKeepsToneInPlace(t *testing.T) {
 	eachRatio(t, func(t *testing.T, in, out int) {
 		const freq = 1000
