@@ -1,6 +1,9 @@
 package audio
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Tape keeps the last stretch of a call's sound, by its position in the call. The zero value is not ready to use. A Tape
 // must not be used by two goroutines at once.
@@ -8,7 +11,7 @@ type Tape struct {
 	size  int // The most that is kept.
 	chunk int // Samples of a chunk: so much memory is taken, and given back, at a time.
 
-	chunks []PCM
+	chunks []PCM // nil is a chunk of digital silence.
 	first  int64 // The position of the first chunk's first sample,
 	start  int64 // that of the oldest sample which is kept,
 	end    int64 // and the one after the newest.
@@ -16,13 +19,13 @@ type Tape struct {
 }
 
 // NewTape returns a Tape that keeps the last keep of sound at rate hertz; 0 means 60 s. Memory grows with the sound that is
-// kept, two bytes a sample, by a second at a time.
+// kept, two bytes a sample, by a fifth of a second at a time; digital silence, such as a microphone that is muted brings, takes none.
 func NewTape(rate int, keep time.Duration) *Tape {
 	if keep <= 0 {
 		keep = 60 * time.Second
 	}
 	size := max(1, Samples(keep, rate))
-	return &Tape{size: size, chunk: max(1, min(size, rate))}
+	return &Tape{size: size, chunk: max(1, min(size, rate/5))}
 }
 
 // Write adds p, which it copies, to the end.
@@ -35,22 +38,29 @@ func (t *Tape) Write(p PCM) {
 	for len(p) > 0 {
 		at := int(t.end - t.first)
 		if at == len(t.chunks)*t.chunk {
-			t.chunks = append(t.chunks, t.fresh())
+			t.chunks = append(t.chunks, nil)
 		}
-		n := copy(t.chunks[at/t.chunk][at%t.chunk:], p)
+		c, n := &t.chunks[at/t.chunk], min(len(p), t.chunk-at%t.chunk)
+		if *c == nil && slices.ContainsFunc(p[:n], func(s int16) bool { return s != 0 }) {
+			*c = t.fresh()
+		}
+		if *c != nil {
+			copy((*c)[at%t.chunk:], p[:n])
+		}
 		t.end += int64(n)
 		p = p[n:]
 		t.Forget(t.end - int64(t.size))
 	}
 }
 
-// fresh returns a chunk to be filled.
+// fresh returns a chunk of silence to be filled.
 func (t *Tape) fresh() PCM {
 	c := t.spare
 	t.spare = nil
 	if c == nil {
-		c = make(PCM, t.chunk)
+		return make(PCM, t.chunk)
 	}
+	clear(c)
 	return c
 }
 
@@ -59,7 +69,10 @@ func (t *Tape) Forget(before int64) {
 	t.start = max(t.start, min(before, t.end))
 	n := 0
 	for n < len(t.chunks) && t.first+int64(t.chunk) <= t.start {
-		t.spare, t.first = t.chunks[n], t.first+int64(t.chunk)
+		if t.chunks[n] != nil {
+			t.spare = t.chunks[n]
+		}
+		t.first += int64(t.chunk)
 		n++
 	}
 	if n > 0 {
@@ -87,10 +100,13 @@ func (t *Tape) Slice(from, to int64) (p PCM, lost int) {
 	p = make(PCM, 0, to-from)
 	for from < to {
 		at := int(from - t.first)
-		c := t.chunks[at/t.chunk][at%t.chunk:]
-		n := min(to-from, int64(len(c)))
-		p = append(p, c[:n]...)
-		from += n
+		n := min(int(to-from), t.chunk-at%t.chunk)
+		if c := t.chunks[at/t.chunk]; c != nil {
+			p = append(p, c[at%t.chunk:][:n]...)
+		} else {
+			p = append(p, make(PCM, n)...)
+		}
+		from += int64(n)
 	}
 	return p, lost
 }

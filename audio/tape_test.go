@@ -86,11 +86,11 @@ func TestTapeDefaultKeepsAMinute(t *testing.T) {
 
 // What is forgotten is lost, and its memory is given back.
 func TestTapeForgets(t *testing.T) {
-	tape := NewTape(100, time.Minute) // in chunks of 100 samples
+	tape := NewTape(100, time.Minute) // in chunks of 20 samples
 	tape.Write(count(0, 950))
 	tape.Forget(430)
 	got, lost := tape.Slice(400, 500)
-	if tape.Start() != 430 || lost != 30 || !slices.Equal(got, count(430, 70)) || len(tape.chunks) != 6 {
+	if tape.Start() != 430 || lost != 30 || !slices.Equal(got, count(430, 70)) || len(tape.chunks) != 27 {
 		t.Errorf("from %d on, in %d chunks; %d lost of %v", tape.Start(), len(tape.chunks), lost, got)
 	}
 	tape.Forget(100) // is gone already
@@ -101,5 +101,30 @@ func TestTapeForgets(t *testing.T) {
 	tape.Write(count(950, 7000))
 	if got, lost := tape.Slice(0, 8000); lost != 1950 || !slices.Equal(got, count(1950, 6000)) {
 		t.Errorf("behind that: %d samples, %d lost", len(got), lost)
+	}
+}
+
+// Digital silence takes no memory, and is there as well.
+func TestTapeOfSilence(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	tape := NewTape(100, 10*time.Second)
+	var all PCM
+	for range 200 {
+		p := make(PCM, rnd.IntN(60))
+		if rnd.IntN(3) == 0 {
+			p = count(int64(len(all)), len(p))
+		}
+		tape.Write(p)
+		all = append(all, p...)
+		from := max(0, len(all)-1000)
+		if got, _ := tape.Slice(0, int64(len(all))); !slices.Equal(got, all[from:]) {
+			t.Fatalf("after %d samples it has others", len(all))
+		}
+	}
+	tape.Write(make(PCM, 2000))
+	for i, c := range tape.chunks {
+		if c != nil {
+			t.Errorf("chunk %d of silence takes memory", i)
+		}
 	}
 }
