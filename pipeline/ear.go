@@ -26,6 +26,7 @@ type ear struct {
 	frames []echo.Frame                                             // What has been taken in and not listened to yet,
 	frame  audio.PCM                                                // and what does not fill a VAD frame yet.
 	first  func(speech float32, frame audio.PCM) error              // Is told of each frame, as it came, before it is listened to; nil is nobody.
+	part   audio.PCM                                                // What was taken in last.
 	deaf   bool                                                     // Nothing that is said now counts.
 	echo   *echo.Canceller                                          // Takes the agent's voice out; nil leaves the sound as it is.
 	played func(from time.Time, n int) (pcm audio.PCM, broken bool) // What the caller's side plays; see monitor.
@@ -70,7 +71,8 @@ func (e *ear) arrive(snd transport.Sound) error {
 
 // take takes in a part of what has come: it brings it to audio.SpeechRate, takes the agent's own voice out of it, and keeps it.
 func (e *ear) take(part audio.PCM) {
-	pcm := e.resampler.Write(part)
+	pcm := e.resampler.Append(e.part[:0], part)
+	e.part = pcm
 	if e.echo != nil {
 		far, broken := e.far(len(pcm))
 		if broken {

@@ -19,6 +19,7 @@ type monitor struct {
 	held      bool      // Whether the caller's side has paused,
 	since     int64     // and where.
 	resampler *audio.Resampler
+	came      audio.PCM // What was played last.
 	rate      int
 	followed  time.Time // When what was asked for last was played to its end.
 }
@@ -46,10 +47,8 @@ func (m *monitor) play(pcm audio.PCM, rate int, from time.Time) error {
 		m.silence(at)
 		m.brk(at)
 	}
-	for _, s := range m.resampler.Write(pcm) {
-		m.tape[m.end%int64(len(m.tape))] = s
-		m.end++
-	}
+	m.came = m.resampler.Append(m.came[:0], pcm)
+	m.write(m.came)
 	return nil
 }
 
@@ -105,9 +104,15 @@ func (m *monitor) pause(from, until time.Time) {
 	m.end = at
 	m.silence(max(m.at(until), at))
 	m.brk(m.end)
-	for _, s := range rest {
-		m.tape[m.end%int64(len(m.tape))] = s
-		m.end++
+	m.write(rest)
+}
+
+// write adds pcm to the end.
+func (m *monitor) write(pcm audio.PCM) {
+	for len(pcm) > 0 {
+		n := copy(m.tape[m.end%int64(len(m.tape)):], pcm)
+		m.end += int64(n)
+		pcm = pcm[n:]
 	}
 }
 

@@ -99,10 +99,11 @@ func (c *Canceller) Step(near, far audio.PCM) []Frame {
 	c.nearIn = append(c.nearIn, near...)
 	c.farIn = append(append(c.farIn, far...), make(audio.PCM, len(near)-len(far))...)
 	var frames []Frame
-	for len(c.nearIn) >= audio.VADFrame {
-		frames = append(frames, c.frame(c.nearIn[:audio.VADFrame], c.farIn[:audio.VADFrame]))
-		c.nearIn, c.farIn = c.nearIn[audio.VADFrame:], c.farIn[audio.VADFrame:]
+	at := 0
+	for ; len(c.nearIn)-at >= audio.VADFrame; at += audio.VADFrame {
+		frames = append(frames, c.frame(c.nearIn[at:][:audio.VADFrame], c.farIn[at:][:audio.VADFrame]))
 	}
+	c.nearIn, c.farIn = append(c.nearIn[:0], c.nearIn[at:]...), append(c.farIn[:0], c.farIn[at:]...)
 	return frames
 }
 
