@@ -9,7 +9,7 @@ import "fmt"
 //
 // What a network says of louder frames differs a little by what it did not hear. Measured with Silero on 99 clips at -20, -40 and -50
 // dBFS, with some seconds of digital silence or of noise at -66 dBFS between them (TestSleeper in audio/silero): half of the frames were
-// heard; of 594 times no voice was missed; 215 began a frame sooner, since Silero becomes a little deaf in a long silence, and 3 a frame
+// heard; of 594 times no voice was missed; 215 began a frame or more sooner, since Silero becomes a little deaf in a long silence, and 3 a frame
 // later; once a noise was taken for a voice that is none otherwise; 572 ended at the same 10 ms. One more second of silence does as much.
 type Sleeper struct {
 	VAD VAD
