@@ -149,6 +149,18 @@ func TestModelHandlesCall(t *testing.T) {
 			if !slices.Equal(line.did, tt.want.did) {
 				t.Errorf("the line did %q, want %q", line.did, tt.want.did)
 			}
+			for _, turn := range sink.turns { // those that have ended the call as well
+				var events []string
+				for _, e := range turn.Events {
+					if e.Kind == trace.KindTool {
+						name, _, _ := strings.Cut(e.Detail, ":")
+						events = append(events, name)
+					}
+				}
+				if !slices.Equal(events, turn.Tools) {
+					t.Errorf("the tools %q were called, and traced are %q", turn.Tools, events)
+				}
+			}
 			says := line.told()
 			if tt.want.says != "" && (len(says) == 0 || !strings.Contains(says[len(says)-1], tt.want.says)) {
 				t.Errorf("the model read %q, want %q", says, tt.want.says)
