@@ -37,7 +37,7 @@ func TestDurations(t *testing.T) {
 		}
 	}
 	for file, want := range map[string]string{
-		"budget:\n  llm: 400\n":                                       `:2: "400" is no duration`,
+		"budget:\n  llm: 400\n":                                       `:2: budget.llm: "400" is no duration`,
 		"budget:\n  llm: 0.4 s\n":                                     `such as 0.4ms, 0.4s`,
 		"budget:\n  llm: soon\n":                                      `such as 400ms, 5s, 1m30s or 2h`,
 		"tools:\n  mcp:\n    a: {url: \"http://a\", timeout: 20}\n":   `"20" is no duration: write a number with its unit`,
