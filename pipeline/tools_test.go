@@ -80,7 +80,8 @@ func TestToolThatEndsTheCallIsTraced(t *testing.T) {
 				events = append(events, e.Detail)
 			}
 		}
-		if len(events) != 1 || !strings.HasPrefix(events[0], "transfer_call: the call ended after ") {
+		// The tool hears of the call's end at the same time as the one who plays: either may be the first to say what became of it.
+		if len(events) != 1 || !strings.HasPrefix(events[0], "transfer_call: the call ended after ") && !strings.HasPrefix(events[0], "transfer_call: cancelled after ") {
 			t.Errorf("the trace has %q", events)
 		}
 	})
