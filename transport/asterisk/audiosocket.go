@@ -120,7 +120,7 @@ func (s *Server) open(l *socketLine) (o phone.Opening, err error) {
 	}
 	known, ok := s.awaited.take(id, time.Now())
 	if !ok && s.Announced {
-		return o, &phone.Misuse{Message: fmt.Sprintf("The call %s was not announced, or too long ago: POST /asterisk/announcements gives the UUID for AudioSocket(), for one call (asterisk.announced).", id)}
+		return o, phone.Misused("The call %s was not announced, or too long ago: POST /asterisk/announcements gives the UUID for AudioSocket(), for one call (asterisk.announced).", id)
 	}
 	format, err := l.hear()
 	if err != nil {
@@ -163,7 +163,7 @@ func (l *socketLine) identify() (uuid.UUID, error) {
 	case err != nil:
 		return uuid.UUID{}, err
 	case f.kind != identity:
-		return uuid.UUID{}, &phone.Misuse{Message: fmt.Sprintf("The first frame is of the kind 0x%02x: it has to be the call's UUID, 0x01.", byte(f.kind))}
+		return uuid.UUID{}, phone.Misused("The first frame is of the kind 0x%02x: it has to be the call's UUID, 0x01.", byte(f.kind))
 	}
 	return uuid.UUID(f.payload), nil
 }
@@ -257,7 +257,7 @@ func (l *socketLine) event(f frame) (phone.Event, error) {
 	}
 	l.between = 0
 	if f.kind != l.sound {
-		return nil, &phone.Misuse{Message: fmt.Sprintf("Sound came at %d Hz, and the call is at %d Hz: name one format in the dial string, such as c(slin16).", f.kind.rate(), l.sound.rate())}
+		return nil, phone.Misused("Sound came at %d Hz, and the call is at %d Hz: name one format in the dial string, such as c(slin16).", f.kind.rate(), l.sound.rate())
 	}
 	return phone.Media{Coded: f.payload, Arrived: time.Now()}, nil
 }

@@ -80,7 +80,7 @@ func (l language) parse(message []byte) (n notice, err error) {
 		err = errors.New("it names no event")
 	}
 	if err != nil {
-		return notice{}, &phone.Misuse{Message: fmt.Sprintf("A text is no message of chan_websocket: %v. Is it Asterisk that has connected?", err)}
+		return notice{}, phone.Misused("A text is no message of chan_websocket: %v. Is it Asterisk that has connected?", err)
 	}
 	return n, nil
 }
@@ -168,9 +168,9 @@ func (n notice) sounds() (phone.Format, error) {
 	f, ok := formatOf(n.Format)
 	switch {
 	case !ok:
-		return f, &phone.Misuse{Message: fmt.Sprintf("The format is %q: name another one in the dial string, such as c(slin16), c(slin), c(ulaw) or c(alaw).", n.Format)}
+		return f, phone.Misused("The format is %q: name another one in the dial string, such as c(slin16), c(slin), c(ulaw) or c(alaw).", n.Format)
 	case n.FrameSize <= 0 || f.Bytes()%n.FrameSize != 0:
-		return f, &phone.Misuse{Message: fmt.Sprintf("optimal_frame_size is %d: of %s it has to be %d, which is 20 ms.", n.FrameSize, n.Format, f.Bytes())}
+		return f, phone.Misused("optimal_frame_size is %d: of %s it has to be %d, which is 20 ms.", n.FrameSize, n.Format, f.Bytes())
 	}
 	return f, nil
 }

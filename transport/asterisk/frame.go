@@ -76,15 +76,15 @@ func (k kind) takes(n, longest int) error {
 		want = 1
 	case k == hangUp, k == failure:
 	case k.rate() == 0:
-		return &phone.Misuse{Message: fmt.Sprintf("A frame is of the kind 0x%02x, which AudioSocket has none of: only Asterisk's AudioSocket may connect to this port.", byte(k))}
+		return phone.Misused("A frame is of the kind 0x%02x, which AudioSocket has none of: only Asterisk's AudioSocket may connect to this port.", byte(k))
 	case n == 0 || n%2 != 0:
-		return &phone.Misuse{Message: fmt.Sprintf("A frame of sound has %d bytes: it has to have two for each sample, and some.", n)}
+		return phone.Misused("A frame of sound has %d bytes: it has to have two for each sample, and some.", n)
 	}
 	switch {
 	case want >= 0 && n != want:
-		return &phone.Misuse{Message: fmt.Sprintf("A frame of the kind 0x%02x has %d bytes: it has to have %d.", byte(k), n, want)}
+		return phone.Misused("A frame of the kind 0x%02x has %d bytes: it has to have %d.", byte(k), n, want)
 	case n > longest:
-		return &phone.Misuse{Message: fmt.Sprintf("A frame has %d bytes: the most are %d (phone.message).", n, longest)}
+		return phone.Misused("A frame has %d bytes: the most are %d (phone.message).", n, longest)
 	}
 	return nil
 }

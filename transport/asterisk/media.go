@@ -3,7 +3,6 @@ package asterisk
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -90,7 +89,7 @@ func (s *Server) openMedia(l *mediaLine, known announcement) (o phone.Opening, e
 		return o, err
 	}
 	if start.Event != mediaStart {
-		return o, &phone.Misuse{Message: fmt.Sprintf("The first message is %.40q: it has to be MEDIA_START. Is it chan_websocket that has connected?", start.Event)}
+		return o, phone.Misused("The first message is %.40q: it has to be MEDIA_START. Is it chan_websocket that has connected?", start.Event)
 	}
 	if l.format, err = start.sounds(); err != nil {
 		return o, err
@@ -174,7 +173,7 @@ func (l *mediaLine) Receive() (phone.Event, error) {
 	case len(message) == 0:
 		return phone.Nothing{}, nil
 	case l.format.Encoding == phone.Linear && len(message)%2 != 0:
-		return nil, &phone.Misuse{Message: fmt.Sprintf("A message of sound has %d bytes: it has to have two for each sample.", len(message))}
+		return nil, phone.Misused("A message of sound has %d bytes: it has to have two for each sample.", len(message))
 	}
 	return phone.Media{Coded: message, Arrived: arrived}, nil
 }
@@ -199,7 +198,7 @@ func (l *mediaLine) event(n notice) (phone.Event, error) {
 		}
 	case errorEvent:
 		// What a call is held with needs the driver to frame and time its sound, in both directions.
-		return nil, &phone.Misuse{Message: fmt.Sprintf("Asterisk says: %.200q. Leave the options p and d() out of the dial string.", n.Text)}
+		return nil, phone.Misused("Asterisk says: %.200q. Leave the options p and d() out of the dial string.", n.Text)
 	}
 	return phone.Nothing{}, nil
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"crypto/subtle"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -92,7 +91,7 @@ const mostBetween = 1000
 // another counts one. The error is a *phone.Misuse.
 func (b *between) another() error {
 	if *b++; *b > mostBetween {
-		return &phone.Misuse{Message: fmt.Sprintf("%d messages came without any sound between them.", mostBetween)}
+		return phone.Misused("%d messages came without any sound between them.", mostBetween)
 	}
 	return nil
 }

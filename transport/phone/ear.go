@@ -1,7 +1,6 @@
 package phone
 
 import (
-	"fmt"
 	"time"
 
 	"riposte/audio"
@@ -42,14 +41,14 @@ const mostLate = 100
 // take returns what the caller's sound goes on with. The error is a *Misuse.
 func (e *ear) take(m Media) (sound transport.Sound, f fate, err error) {
 	if len(m.Coded)%e.format.width() != 0 {
-		return sound, f, &Misuse{fmt.Sprintf("A piece of sound has %d bytes: samples of %v have %d.", len(m.Coded), e.format, e.format.width())}
+		return sound, f, Misused("A piece of sound has %d bytes: samples of %v have %d.", len(m.Coded), e.format, e.format.width())
 	}
 	length := e.format.length(len(m.Coded))
 	if e.began.IsZero() {
 		e.began = m.Arrived
 	}
 	if e.came += length; e.came-m.Arrived.Sub(e.began) > e.ahead {
-		return sound, f, &Misuse{fmt.Sprintf("The sound comes faster than it was spoken, by more than %v: send it as it is spoken.", e.ahead)}
+		return sound, f, Misused("The sound comes faster than it was spoken, by more than %v: send it as it is spoken.", e.ahead)
 	}
 	if m.Sequence > 0 && m.Sequence <= e.last {
 		if e.late++; e.late <= mostLate {

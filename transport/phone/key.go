@@ -2,6 +2,15 @@ package phone
 
 import "strings"
 
+// Pressed returns the key that a far side's message names as an event. The error is a *Misuse.
+func Pressed(text string) (Event, error) {
+	digit, ok := Digit(text)
+	if !ok {
+		return nil, Misused("A key is %.16q; keys are 0 to 9, *, # and A to D.", text)
+	}
+	return Key{Digit: digit}, nil
+}
+
 // Digit returns the key of a telephone that a text names: one character of 0 to 9, *, # and A to D, in either case.
 func Digit(text string) (rune, bool) {
 	digit := strings.ToUpper(text)

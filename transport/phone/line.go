@@ -2,6 +2,7 @@ package phone
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -76,6 +77,9 @@ const FrameLength = 20 * time.Millisecond
 
 // Misuse is what a far side did against the rules of its wire, so that the call had to end. The message says how to mend it.
 type Misuse struct{ Message string }
+
+// Misused returns a *Misuse.
+func Misused(format string, args ...any) error { return &Misuse{fmt.Sprintf(format, args...)} }
 
 // mostMisuse is how much of a message is shown, in bytes: it may quote what the far side sent, which may be as long as it likes.
 const mostMisuse = 400

@@ -2,6 +2,7 @@ package phone
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -99,6 +100,15 @@ func (s *Socket) WriteText(message []byte) error { return s.write(websocket.Text
 
 // WriteBinary is WriteText for bytes.
 func (s *Socket) WriteBinary(message []byte) error { return s.write(websocket.BinaryMessage, message) }
+
+// WriteJSON is WriteText for what is written as JSON.
+func (s *Socket) WriteJSON(message any) error {
+	b, err := json.Marshal(message)
+	if err != nil {
+		return err
+	}
+	return s.WriteText(b)
+}
 
 func (s *Socket) write(kind int, message []byte) error {
 	s.mu.Lock()

@@ -24,6 +24,11 @@ type Ticket struct {
 	Answerer transport.Answerer `json:"answerer,omitempty"`
 }
 
+// Opening is what a ticket says of a call.
+func (t Ticket) Opening() Opening {
+	return Opening{Wire: t.Wire, ID: t.ID, From: t.From, To: t.To, Route: t.Route, Placed: t.Placed, Answerer: t.Answerer}
+}
+
 // The reasons for which a ticket is not taken.
 var (
 	ErrNoTicket    = errors.New("no ticket is shown, or one that is none of this service's, or of before it was started anew")

@@ -3,6 +3,7 @@ package phone
 import (
 	"context"
 	"errors"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -94,6 +95,29 @@ func (s *Server) Announce(wire, id string) error {
 	w.places[key] = p
 	p.ends = time.AfterFunc(PlaceKept, func() { s.forget(key, p) })
 	return nil
+}
+
+// Invite announces the call of a ticket, for a wire whose far side asks over HTTP what is to become of it, and returns the text of the ticket, by
+// which the call comes. Where no route takes the call, and where there is no place for it, which is a *Refusal, it has the wire turn it away, in
+// its own words. Then, and where it has answered the request itself, ok is false.
+func (s *Server) Invite(w http.ResponseWriter, tickets *Tickets, t Ticket, turnAway func(why error)) (text string, ok bool) {
+	log := s.log().With("wire", t.Wire, "line", t.ID, "from", t.From, "to", t.To)
+	_, err := s.Choose(t.Opening())
+	if err == nil {
+		err = s.Announce(t.Wire, t.ID)
+	}
+	if err != nil {
+		log.Warn("a call is turned away", "why", err)
+		turnAway(err)
+		return "", false
+	}
+	if text, err = tickets.Issue(t, time.Now()); err != nil {
+		s.Withdraw(t.Wire, t.ID)
+		log.Error("a call cannot be answered", "err", err)
+		http.Error(w, "the call cannot be answered", http.StatusInternalServerError)
+		return "", false
+	}
+	return text, true
 }
 
 // Withdraw gives back the place of a call that was announced and will not come.

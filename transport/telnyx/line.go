@@ -3,7 +3,6 @@ package telnyx
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"time"
 
 	"riposte/transport"
@@ -52,19 +51,11 @@ func (l *line) Play(coded []byte) error {
 
 // Mark asks to be told when all sound so far was played.
 func (l *line) Mark(name string) error {
-	return l.send(map[string]any{"event": "mark", "mark": map[string]string{"name": name}})
+	return l.socket.WriteJSON(map[string]any{"event": "mark", "mark": map[string]string{"name": name}})
 }
 
 // Clear has Telnyx throw away what it has not played.
-func (l *line) Clear() error { return l.send(map[string]any{"event": "clear"}) }
-
-func (l *line) send(m map[string]any) error {
-	b, err := json.Marshal(m)
-	if err != nil {
-		return err
-	}
-	return l.socket.WriteText(b)
-}
+func (l *line) Clear() error { return l.socket.WriteJSON(map[string]any{"event": "clear"}) }
 
 // Transfer connects the caller with a number or a SIP address. Telnyx has no place for a note.
 func (l *line) Transfer(ctx context.Context, to, _ string) error {

@@ -3,7 +3,6 @@ package telnyx
 import (
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -46,7 +45,7 @@ type message struct {
 func read(text []byte) (message, error) {
 	var m message
 	if err := json.Unmarshal(text, &m); err != nil || m.Event == "" {
-		return m, &phone.Misuse{Message: fmt.Sprintf("A message is none of the protocol's, which is an object with an event: %.100q.", text)}
+		return m, phone.Misused("A message is none of the protocol's, which is an object with an event: %.100q.", text)
 	}
 	return m, nil
 }
@@ -62,8 +61,8 @@ func (m message) format() (phone.Format, error) {
 			return phone.Format{Encoding: phone.ALaw, Rate: f.Rate}, nil
 		}
 	}
-	return phone.Format{}, &phone.Misuse{Message: fmt.Sprintf("The sound is %.16q at %d Hz on %d channels; this takes PCMU and PCMA at 8000 Hz on one: set codec=\"PCMU\" where the stream begins.",
-		f.Encoding, f.Rate, f.Channels)}
+	return phone.Format{}, phone.Misused("The sound is %.16q at %d Hz on %d channels; this takes PCMU and PCMA at 8000 Hz on one: set codec=\"PCMU\" where the stream begins.",
+		f.Encoding, f.Rate, f.Channels)
 }
 
 // audioRate is the rate of the sound in hertz.
@@ -77,10 +76,7 @@ func (m message) event(now time.Time) (phone.Event, error) {
 	case "mark":
 		return phone.Marked{Name: m.Mark.Name}, nil
 	case "dtmf":
-		if digit, ok := phone.Digit(m.DTMF.Digit); ok {
-			return phone.Key{Digit: digit}, nil
-		}
-		return nil, &phone.Misuse{Message: fmt.Sprintf("A key is %.16q; keys are 0 to 9, *, # and A to D.", m.DTMF.Digit)}
+		return phone.Pressed(m.DTMF.Digit)
 	case "stop":
 		return nil, nil
 	case "start":
@@ -96,15 +92,15 @@ func (m message) media(now time.Time) (phone.Event, error) {
 	}
 	coded, err := base64.StdEncoding.DecodeString(m.Media.Payload)
 	if err != nil {
-		return nil, &phone.Misuse{Message: fmt.Sprintf("The payload of a media message is not base64: %v.", err)}
+		return nil, phone.Misused("The payload of a media message is not base64: %v.", err)
 	}
 	chunk, err := strconv.ParseUint(m.Media.Chunk, 10, 63)
 	if err != nil {
-		return nil, &phone.Misuse{Message: fmt.Sprintf("The chunk of a media message is %.32q; it must be a number.", m.Media.Chunk)}
+		return nil, phone.Misused("The chunk of a media message is %.32q; it must be a number.", m.Media.Chunk)
 	}
 	at, err := strconv.ParseInt(m.Media.Timestamp, 10, 40)
 	if err != nil || at < 0 {
-		return nil, &phone.Misuse{Message: fmt.Sprintf("The timestamp of a media message is %.32q; it must be milliseconds.", m.Media.Timestamp)}
+		return nil, phone.Misused("The timestamp of a media message is %.32q; it must be milliseconds.", m.Media.Timestamp)
 	}
 	if len(coded) == 0 {
 		return phone.Nothing{}, nil

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"crypto/ed25519"
 	"encoding/xml"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -81,26 +82,18 @@ func (s *Server) Answer(w http.ResponseWriter, r *http.Request) {
 		Wire: Wire, ID: call.Get("CallSid"), From: call.Get("From"), To: call.Get("To"), Route: query.Get("route"),
 		Placed: phone.Outbound(cmp.Or(call.Get("Direction"), query.Get("direction"))), Answerer: phone.AnsweredBy(call.Get("AnsweredBy")),
 	}
-	log := s.Log.With("wire", Wire, "line", ticket.ID, "from", ticket.From, "to", ticket.To)
 	if ticket.ID == "" {
 		http.Error(w, "the request has no CallSid: what announces a call has one", http.StatusBadRequest)
 		return
 	}
-	if _, err := s.Phone.Choose(s.opening(ticket)); err != nil {
-		log.Warn("a call is turned away", "why", err)
-		reply(w, texml{Reject: &reject{"rejected"}})
-		return
-	}
-	if err := s.Phone.Announce(Wire, ticket.ID); err != nil {
-		log.Warn("a call is turned away", "why", err)
-		reply(w, texml{Reject: &reject{"busy"}})
-		return
-	}
-	text, err := s.Tickets.Issue(ticket, time.Now())
-	if err != nil {
-		s.Phone.Withdraw(Wire, ticket.ID)
-		log.Error("a call cannot be answered", "err", err)
-		http.Error(w, "the call cannot be answered", http.StatusInternalServerError)
+	text, ok := s.Phone.Invite(w, s.Tickets, ticket, func(why error) {
+		reason := "rejected"
+		if _, full := errors.AsType[*phone.Refusal](why); full {
+			reason = "busy"
+		}
+		reply(w, texml{Reject: &reject{reason}})
+	})
+	if !ok {
 		return
 	}
 	reply(w, texml{Stream: &stream{
@@ -142,10 +135,9 @@ func (s *Server) begin(socket *phone.Socket) (phone.Line, phone.Opening, error) 
 
 // opening is what a ticket says of a call.
 func (s *Server) opening(t phone.Ticket) phone.Opening {
-	coded := phone.Format{Encoding: phone.MuLaw, Rate: audioRate}
-	return phone.Opening{
-		Wire: Wire, ID: t.ID, From: t.From, To: t.To, Route: t.Route, Placed: t.Placed, Answerer: t.Answerer, In: coded, Out: coded, Buffer: s.Buffer, Unordered: true,
-	}
+	o := t.Opening()
+	o.Out, o.Buffer, o.Unordered = phone.Format{Encoding: phone.MuLaw, Rate: audioRate}, s.Buffer, true
+	return o
 }
 
 func reply(w http.ResponseWriter, t texml) {

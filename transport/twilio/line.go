@@ -34,7 +34,7 @@ func (l *line) Receive() (phone.Event, error) {
 		return nil, err
 	}
 	if !text {
-		return nil, misuse("A message is binary: media streams send texts.")
+		return nil, phone.Misused("A message is binary: media streams send texts.")
 	}
 	m, err := read(b)
 	if err != nil {

@@ -59,10 +59,10 @@ func read(text []byte) (message, error) {
 	m := message{}
 	m.Media.Chunk, m.Media.Timestamp = -1, -1
 	if err := json.Unmarshal(text, &m); err != nil {
-		return message{}, misuse("A message cannot be read: %v. It is to be an object in JSON, as Media Streams send them.", err)
+		return message{}, phone.Misused("A message cannot be read: %v. It is to be an object in JSON, as Media Streams send them.", err)
 	}
 	if m.Event == "" {
-		return message{}, misuse("A message has no event: %.100q.", text)
+		return message{}, phone.Misused("A message has no event: %.100q.", text)
 	}
 	return m, nil
 }
@@ -75,9 +75,9 @@ func (m message) begins() error {
 	f := m.Start.Format
 	switch {
 	case m.Stream == "" || m.Start.Call == "":
-		return misuse("The event start has no streamSid or no callSid.")
+		return phone.Misused("The event start has no streamSid or no callSid.")
 	case f.Encoding != "audio/x-mulaw" || f.Rate != 8000 || f.Channels != 1:
-		return misuse("The sound is %.32q at %d Hz on %d channels; it must be audio/x-mulaw at 8000 Hz on one.", f.Encoding, f.Rate, f.Channels)
+		return phone.Misused("The sound is %.32q at %d Hz on %d channels; it must be audio/x-mulaw at 8000 Hz on one.", f.Encoding, f.Rate, f.Channels)
 	}
 	return nil
 }
@@ -85,7 +85,7 @@ func (m message) begins() error {
 // event returns what a message is to a call that has begun; nil where it is its end. The error is a *phone.Misuse.
 func (m message) event(stream string, now time.Time) (phone.Event, error) {
 	if m.Stream != stream && m.Stream != "" {
-		return nil, misuse("A message is of the stream %.40q, on the connection of %q.", m.Stream, stream)
+		return nil, phone.Misused("A message is of the stream %.40q, on the connection of %q.", m.Stream, stream)
 	}
 	switch m.Event {
 	case "media":
@@ -93,14 +93,11 @@ func (m message) event(stream string, now time.Time) (phone.Event, error) {
 	case "mark":
 		return phone.Marked{Name: m.Mark.Name}, nil
 	case "dtmf":
-		if digit, ok := phone.Digit(m.DTMF.Digit); ok {
-			return phone.Key{Digit: digit}, nil
-		}
-		return nil, misuse("A key is %.16q; keys are 0 to 9, *, # and A to D.", m.DTMF.Digit)
+		return phone.Pressed(m.DTMF.Digit)
 	case "stop":
 		return nil, nil
 	case "connected", "start":
-		return nil, misuse("The event %s has come twice: a connection is one stream.", m.Event)
+		return nil, phone.Misused("The event %s has come twice: a connection is one stream.", m.Event)
 	}
 	return phone.Nothing{}, nil // of a later version
 }
@@ -112,7 +109,7 @@ func (m message) media(now time.Time) (phone.Event, error) {
 	}
 	coded, err := base64.StdEncoding.DecodeString(m.Media.Payload)
 	if err != nil {
-		return nil, misuse("The payload of a media event is no base64: %v.", err)
+		return nil, phone.Misused("The payload of a media event is no base64: %v.", err)
 	}
 	out := phone.Media{Coded: coded, Arrived: now}
 	if m.Media.Chunk > 0 {
@@ -126,7 +123,3 @@ func (m message) media(now time.Time) (phone.Event, error) {
 
 // maxTimestamp is more than a call lasts: Twilio's end after four hours, or after a day where that was asked for.
 const maxTimestamp = 48 * time.Hour
-
-func misuse(format string, args ...any) error {
-	return &phone.Misuse{Message: fmt.Sprintf(format, args...)}
-}

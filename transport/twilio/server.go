@@ -3,6 +3,7 @@
 package twilio
 
 import (
+	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -51,30 +52,22 @@ func (s *Server) Answer(w http.ResponseWriter, r *http.Request) {
 		Wire: Wire, ID: r.PostForm.Get("CallSid"), From: r.PostForm.Get("From"), To: r.PostForm.Get("To"), Route: r.URL.Query().Get("route"),
 		Placed: phone.Outbound(r.PostForm.Get("Direction")), Answerer: phone.AnsweredBy(r.PostForm.Get("AnsweredBy")),
 	}
-	log := s.Log.With("wire", Wire, "line", ticket.ID, "from", ticket.From, "to", ticket.To)
 	if ticket.ID == "" {
 		http.Error(w, "the request has no CallSid: what announces a call has one", http.StatusBadRequest)
 		return
 	}
-	if _, err := s.Phone.Choose(opening(ticket)); err != nil {
-		log.Warn("a call is turned away", "why", err)
-		twiml{Reject: &reject{"rejected"}}.reply(w)
-		return
-	}
-	if err := s.Phone.Announce(Wire, ticket.ID); err != nil {
-		log.Warn("a call is turned away", "why", err)
-		if s.Busy == "" {
+	text, ok := s.Phone.Invite(w, s.Tickets, ticket, func(why error) {
+		_, full := errors.AsType[*phone.Refusal](why)
+		switch {
+		case !full:
+			twiml{Reject: &reject{"rejected"}}.reply(w)
+		case s.Busy == "":
 			twiml{Reject: &reject{"busy"}}.reply(w)
-		} else {
+		default:
 			twiml{Say: s.Busy}.then("").reply(w)
 		}
-		return
-	}
-	text, err := s.Tickets.Issue(ticket, time.Now())
-	if err != nil {
-		s.Phone.Withdraw(Wire, ticket.ID)
-		log.Error("a call cannot be answered", "err", err)
-		http.Error(w, "the call cannot be answered", http.StatusInternalServerError)
+	})
+	if !ok {
 		return
 	}
 	base := strings.TrimSuffix(address, r.URL.RequestURI())
@@ -103,7 +96,7 @@ func (s *Server) begin(socket *phone.Socket) (phone.Line, phone.Opening, error) 
 			m, err = read(b)
 		}
 		if err == nil && (!text || m.Event != expected) {
-			err = misuse("A stream begins with the events connected and start, and not with %.32q.", m.Event)
+			err = phone.Misused("A stream begins with the events connected and start, and not with %.32q.", m.Event)
 		}
 		if err != nil {
 			return nil, phone.Opening{}, err
@@ -115,9 +108,9 @@ func (s *Server) begin(socket *phone.Socket) (phone.Line, phone.Opening, error) 
 	ticket, err := s.Tickets.Take(m.Start.Parameters["token"], Wire, time.Now())
 	switch {
 	case err != nil:
-		return nil, phone.Opening{}, misuse("The parameter token is not taken: %v.", err)
+		return nil, phone.Opening{}, phone.Misused("The parameter token is not taken: %v.", err)
 	case ticket.ID != m.Start.Call:
-		return nil, phone.Opening{}, misuse("The parameter token is of another call.")
+		return nil, phone.Opening{}, phone.Misused("The parameter token is of another call.")
 	}
 	o := opening(ticket)
 	o.Buffer, o.Parameters = s.Buffer, m.Start.Parameters
@@ -127,5 +120,7 @@ func (s *Server) begin(socket *phone.Socket) (phone.Line, phone.Opening, error) 
 
 // opening is what a ticket says of a call.
 func opening(t phone.Ticket) phone.Opening {
-	return phone.Opening{Wire: Wire, ID: t.ID, From: t.From, To: t.To, Route: t.Route, Placed: t.Placed, Answerer: t.Answerer, In: format, Out: format}
+	o := t.Opening()
+	o.In, o.Out = format, format
+	return o
 }

@@ -2,7 +2,6 @@ package vonage
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"riposte/transport/phone"
@@ -49,19 +48,11 @@ func (l *line) Play(coded []byte) error {
 
 // Mark asks to be told when all sound so far was played. Vonage forgets that when it clears what it has.
 func (l *line) Mark(name string) error {
-	return l.command(map[string]any{"action": "notify", "payload": map[string]string{"mark": name}})
+	return l.socket.WriteJSON(map[string]any{"action": "notify", "payload": map[string]string{"mark": name}})
 }
 
 // Clear has Vonage throw away what it has not played.
-func (l *line) Clear() error { return l.command(map[string]any{"action": "clear"}) }
-
-func (l *line) command(c map[string]any) error {
-	b, err := json.Marshal(c)
-	if err != nil {
-		return err
-	}
-	return l.socket.WriteText(b)
-}
+func (l *line) Clear() error { return l.socket.WriteJSON(map[string]any{"action": "clear"}) }
 
 // Transfer connects the caller with a number. Vonage has no place for a note.
 func (l *line) Transfer(ctx context.Context, to, _ string) error {

@@ -2,7 +2,6 @@ package vonage
 
 import (
 	"encoding/json"
-	"fmt"
 	"mime"
 	"strconv"
 	"time"
@@ -32,7 +31,7 @@ const (
 func read(text []byte) (message, error) {
 	var m message
 	if err := json.Unmarshal(text, &m); err != nil {
-		return m, &phone.Misuse{Message: fmt.Sprintf("A text is no message of the protocol, which is an object with an event: %.100q.", text)}
+		return m, phone.Misused("A text is no message of the protocol, which is an object with an event: %.100q.", text)
 	}
 	return m, nil
 }
@@ -42,7 +41,7 @@ func format(contentType string) (phone.Format, error) {
 	kind, parameters, err := mime.ParseMediaType(contentType)
 	rate, wrong := strconv.Atoi(parameters["rate"])
 	if err != nil || kind != "audio/l16" || wrong != nil || rate != 8000 && rate != 16000 && rate != 24000 {
-		return phone.Format{}, &phone.Misuse{Message: fmt.Sprintf("The content-type is %.64q; this takes audio/l16;rate=16000, or 8000 or 24000.", contentType)}
+		return phone.Format{}, phone.Misused("The content-type is %.64q; this takes audio/l16;rate=16000, or 8000 or 24000.", contentType)
 	}
 	return phone.Format{Encoding: phone.Linear, Rate: rate}, nil
 }
@@ -55,10 +54,7 @@ func event(text []byte) (phone.Event, error) {
 	}
 	switch m.Event {
 	case pressed:
-		if digit, ok := phone.Digit(m.Digit); ok {
-			return phone.Key{Digit: digit}, nil
-		}
-		return nil, &phone.Misuse{Message: fmt.Sprintf("A key is %.16q; keys are 0 to 9, *, # and A to D.", m.Digit)}
+		return phone.Pressed(m.Digit)
 	case notified:
 		return phone.Marked{Name: m.Payload.Mark}, nil
 	}
@@ -68,7 +64,7 @@ func event(text []byte) (phone.Event, error) {
 // sound returns what a binary message is to a call, in a format. The error is a *phone.Misuse.
 func sound(b []byte, f phone.Format, now time.Time) (phone.Event, error) {
 	if len(b)%2 != 0 {
-		return nil, &phone.Misuse{Message: fmt.Sprintf("A binary message has %d bytes: samples have two.", len(b))}
+		return nil, phone.Misused("A binary message has %d bytes: samples have two.", len(b))
 	}
 	if len(b) == 0 {
 		return phone.Nothing{}, nil

@@ -60,25 +60,12 @@ func (s *Server) Answer(w http.ResponseWriter, r *http.Request) {
 		Wire: Wire, ID: call.Leg, From: call.From, To: call.To, Route: query.Get("route"),
 		Placed: phone.Outbound(query.Get("direction")), Answerer: phone.AnsweredBy(query.Get("answered_by")),
 	}
-	log := s.Log.With("wire", Wire, "line", ticket.ID, "from", ticket.From, "to", ticket.To)
 	if ticket.ID == "" {
 		http.Error(w, "the request has no uuid: what announces a call has one", http.StatusBadRequest)
 		return
 	}
-	_, err := s.Phone.Choose(s.opening(ticket, phone.Format{}))
-	if err == nil {
-		err = s.Phone.Announce(Wire, ticket.ID)
-	}
-	if err != nil {
-		log.Warn("a call is turned away", "why", err)
-		reply(w, []any{map[string]any{"action": "talk", "text": s.Busy}})
-		return
-	}
-	text, err := s.Tickets.Issue(ticket, time.Now())
-	if err != nil {
-		s.Phone.Withdraw(Wire, ticket.ID)
-		log.Error("a call cannot be answered", "err", err)
-		http.Error(w, "the call cannot be answered", http.StatusInternalServerError)
+	text, ok := s.Phone.Invite(w, s.Tickets, ticket, func(error) { reply(w, []any{map[string]any{"action": "talk", "text": s.Busy}}) })
+	if !ok {
 		return
 	}
 	reply(w, []any{map[string]any{
@@ -149,7 +136,9 @@ func (s *Server) begin(socket *phone.Socket) (phone.Line, phone.Opening, error) 
 
 // opening is what a ticket says of a call, whose sound has a format.
 func (s *Server) opening(t phone.Ticket, f phone.Format) phone.Opening {
-	return phone.Opening{Wire: Wire, ID: t.ID, From: t.From, To: t.To, Route: t.Route, Placed: t.Placed, Answerer: t.Answerer, In: f, Out: f, Buffer: s.Buffer}
+	o := t.Opening()
+	o.In, o.Out, o.Buffer = f, f, s.Buffer
+	return o
 }
 
 func reply(w http.ResponseWriter, ncco []any) {
