@@ -7,7 +7,8 @@
 // follow, in reader.go, which has the model read ahead. A silence that may end the turn begins an ending (ending.go): a closing
 // pass, begun at its first frame, whose words think waits for, and an answer on the chance that they are all (guess.go). What an
 // engine brings that makes no sense counts as its failure (sense.go). Speech over an answer is a
-// challenge (challenge.go), during which play holds what it has (floor.go).
+// challenge (challenge.go), during which play holds what it has (floor.go). Of a call that was placed, listen finds out first who has answered
+// it (answering.go).
 //
 // A clause or a sound may also be the beginning or the end of an answer, which so pass through every stage in their order. Only
 // the calls of tools (calls.go) go from think to play at once, so that a tool works while the words before it are spoken. Those that the

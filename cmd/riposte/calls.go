@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -26,37 +24,11 @@ type callsCmd struct {
 }
 
 // callsLsCmd lists.
-type callsLsCmd struct {
-	Limit int   `short:"n" default:"25" placeholder:"N" help:"How many to list."`
-	From  int64 `placeholder:"CURSOR" help:"Go on where a list ended: it says with what."`
-	JSON  bool  `name:"json" help:"Print one JSON object instead of a table."`
-	traceFilter
-	terms
-	traceFile
-}
+type callsLsCmd struct{ listing }
 
 // Run lists and prints.
 func (c *callsLsCmd) Run(ctx context.Context, k *kong.Context) error {
-	if c.Limit < 1 {
-		return fmt.Errorf("--limit is %d: it must be at least 1", c.Limit)
-	}
-	f, err := c.filter(c.Terms, time.Now())
-	if err != nil {
-		return err
-	}
-	s, err := c.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	page, err := s.Calls(ctx, f, store.Cursor(c.From), c.Limit)
-	if err != nil {
-		return err
-	}
-	if c.JSON {
-		return json.NewEncoder(escaped{k.Stdout}).Encode(callsObject{object.CallsOf(page), page.Next})
-	}
-	return showRecords(canvasOn(k.Stdout), page)
+	return c.calls(ctx, k, showRecords)
 }
 
 // showRecords prints a list of what calls came to.
@@ -160,33 +132,12 @@ func showRecord(c canvas, call trace.Call) error {
 // callsExportCmd writes records.
 type callsExportCmd struct {
 	Format string `default:"csv" enum:"csv,json" help:"csv, or json: an object on each line."`
-	Output string `short:"o" placeholder:"FILE" help:"Where to write; without it, to standard output."`
-	traceFilter
-	terms
-	traceFile
+	exporting
 }
 
 // Run writes.
-func (c *callsExportCmd) Run(ctx context.Context, k *kong.Context) (err error) {
-	f, err := c.filter(c.Terms, time.Now())
-	if err != nil {
-		return err
-	}
-	s, err := c.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	out := k.Stdout
-	if c.Output != "" {
-		file, err := os.OpenFile(c.Output, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600) // it holds who called
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, file.Close()) }()
-		out = file
-	}
-	return c.write(ctx, out, s, f)
+func (c *callsExportCmd) Run(ctx context.Context, k *kong.Context) error {
+	return c.export(ctx, k, c.write)
 }
 
 func (c *callsExportCmd) write(ctx context.Context, out io.Writer, s *store.Store, f store.Filter) error {

@@ -2,12 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
-	"os"
-	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -20,34 +17,13 @@ import (
 // traceExportCmd writes turns for other programs.
 type traceExportCmd struct {
 	Format string `required:"" enum:"otlp,csv,perfetto" help:"otlp (OpenTelemetry spans as OTLP JSON, a line for each batch), csv, or perfetto (Chrome trace events, for ui.perfetto.dev)."`
-	Output string `short:"o" placeholder:"FILE" help:"Where to write; without it, to standard output."`
 	NoText bool   `help:"Leave out what was said and answered."`
-	traceFilter
-	terms
-	traceFile
+	exporting
 }
 
 // Run writes.
-func (c *traceExportCmd) Run(ctx context.Context, k *kong.Context) (err error) {
-	f, err := c.filter(c.Terms, time.Now())
-	if err != nil {
-		return err
-	}
-	s, err := c.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	out := k.Stdout
-	if c.Output != "" {
-		file, err := os.OpenFile(c.Output, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600) // it holds what people said
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, file.Close()) }()
-		out = file
-	}
-	return c.write(ctx, out, s, f)
+func (c *traceExportCmd) Run(ctx context.Context, k *kong.Context) error {
+	return c.export(ctx, k, c.write)
 }
 
 func (c *traceExportCmd) write(ctx context.Context, out io.Writer, s *store.Store, f store.Filter) error {

@@ -15,39 +15,20 @@ import (
 
 // traceLsCmd lists.
 type traceLsCmd struct {
-	Calls bool  `help:"List calls instead of turns."`
-	Limit int   `short:"n" default:"25" placeholder:"N" help:"How many to list."`
-	From  int64 `placeholder:"CURSOR" help:"Go on where a list ended: it says with what."`
-	JSON  bool  `name:"json" help:"Print one JSON object instead of a table."`
-	traceFilter
-	terms
-	traceFile
+	Calls bool `help:"List calls instead of turns."`
+	listing
 }
 
 // Run lists and prints.
 func (c *traceLsCmd) Run(ctx context.Context, k *kong.Context) error {
-	if c.Limit < 1 {
-		return fmt.Errorf("--limit is %d: it must be at least 1", c.Limit)
+	if c.Calls {
+		return c.calls(ctx, k, showCalls)
 	}
-	f, err := c.filter(c.Terms, time.Now())
-	if err != nil {
-		return err
-	}
-	s, err := c.open(ctx)
+	s, f, err := c.opened(ctx)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	if c.Calls {
-		page, err := s.Calls(ctx, f, store.Cursor(c.From), c.Limit)
-		if err != nil {
-			return err
-		}
-		if c.JSON {
-			return json.NewEncoder(escaped{k.Stdout}).Encode(callsObject{object.CallsOf(page), page.Next})
-		}
-		return showCalls(canvasOn(k.Stdout), page)
-	}
 	page, err := s.Turns(ctx, f, store.Cursor(c.From), c.Limit)
 	if err != nil {
 		return err
@@ -116,12 +97,8 @@ func showCalls(c canvas, page store.CallPage) error {
 	fmt.Fprintln(c.out, c.in(faint, fmt.Sprintf("%-19s  %9s  %5s  %5s %6s %5s %6s  %5s  %-10s  %-10s  %s  %s",
 		"BEGAN", "LENGTH", "TURNS", "MET", "MASKED", "OVER", "FAILED", "WORST", "ROUTE", "WIRE", pad("CALL", id), "ENDED")))
 	for _, call := range page.Calls {
-		length := "goes on"
-		if !call.Ended.IsZero() {
-			length = call.Ended.Sub(call.Began).Round(time.Second).String()
-		}
 		v := call.Verdicts
-		fmt.Fprintf(c.out, "%s  %9s  %5d  %5d %6d %5d %6d  %s  %-10s  %-10s  %s  %s\n", call.Began.Format(time.DateTime), length, call.Kept,
+		fmt.Fprintf(c.out, "%s  %9s  %5d  %5d %6d %5d %6d  %s  %-10s  %-10s  %s  %s\n", call.Began.Format(time.DateTime), lengthOf(call.Call), call.Kept,
 			v[budget.Met], v[budget.Masked], v[budget.Over], v[budget.Failed], whole(call.Worst, call.Worst > 0, 5),
 			clip(call.Route, 10), clip(call.Wire, 10), pad(call.ID, id), plain(call.Reason))
 	}

@@ -22,18 +22,12 @@ import (
 type traceStatsCmd struct {
 	By   string `enum:"all,model,stt,tts,route,version,hour,day,minute" default:"all" help:"Tell turns apart by: model (the language model), stt, tts, route, version, minute, hour or day (in UTC)."`
 	JSON bool   `name:"json" help:"Print one JSON object instead of a table."`
-	traceFilter
-	terms
-	traceFile
+	chosen
 }
 
 // Run asks and prints.
 func (c *traceStatsCmd) Run(ctx context.Context, k *kong.Context) error {
-	f, err := c.filter(c.Terms, time.Now())
-	if err != nil {
-		return err
-	}
-	s, err := c.open(ctx)
+	s, f, err := c.opened(ctx)
 	if err != nil {
 		return err
 	}
